@@ -53,6 +53,9 @@ describe('tokens', () => {
     expect(await admin(op, 'token_revoke', { id: doomed.id })).toEqual({ id: doomed.id, revoked: true });
     expect((await first.closed).code).toBe(4401);
     expect(first.received.at(-1)).toMatchObject({ type: 'error', code: 'unauthorized' });
+    const audit = JSON.stringify(await admin(op, 'audit', { since: 0 }));
+    expect(audit).toContain('token_revoked');
+    expect(audit).not.toContain('unauthorized');
     second.send({ type: 'list_connected', request_id: 'l' });
     expect(((await second.next('connected')).agents as unknown[]).length).toBe(2);
     await using late = await connectWire(broker.url);

@@ -87,6 +87,18 @@ test('A file that the address of the database names for TLS is read by check alo
   );
 });
 
+test('A certificate of the broker that up could not use is an error of config check, too.', async () => {
+  await using directory = await tempDir();
+  const at = (name: string) => join(directory.path, name);
+  const { cert, key } = await (await testAuthority()).issue({ names: ['localhost'] });
+  await writeFile(at('signalbox.yaml'), 'broker: { tls: { cert: ./cert.pem, key: ./key.pem } }\n');
+  const check = () => signalbox(['config', 'check', '--json'], { cwd: directory.path });
+  expect(jsonOf(await check())).toMatchObject({ error: { code: 'bad_tls' } });
+  await writeFile(at('cert.pem'), cert);
+  await writeFile(at('key.pem'), key, { mode: 0o600 });
+  expect(jsonOf(await check())).toMatchObject({ ok: true });
+});
+
 test('The same file is right once the three things are mended.', async () => {
   await using directory = await tempDir();
   const right = wrong.replace('listne', 'listen').replace('many', '8');
@@ -166,7 +178,7 @@ test('Files of other clients are merged by name, whole entries, and check says w
   );
   expect(unusable.stderr.split('\n')).toEqual([
     'warning: gone.json:1: (file): there is no such file; signalbox.yaml names it in mcpConfig, and none of its servers is used',
-    'warning: team/mcp.json:2: servers.a.args: must be a list; this server is left out',
+    'warning: team/mcp.json:2: servers.a.args: must be a list: put it in [ ]; this server is left out',
     '',
   ]);
 });

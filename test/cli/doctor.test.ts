@@ -1,9 +1,12 @@
 import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { cleanEnv, jsonOf, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
+
+const namedToolsServer = fileURLToPath(new URL('../support/cli/named-tools-server.ts', import.meta.url));
 
 async function place() {
   const directory = await tempDir();
@@ -20,6 +23,19 @@ test('On a good set-up doctor prints a line for each check and one summary, and 
   const lines = stdout.trimEnd().split('\n');
   expect(lines.slice(0, -2).every((line) => line.startsWith('ok '))).toBe(true);
   expect(lines.slice(-2)).toEqual(['', 'all is fine: 14 checks']);
+});
+
+test('doctor says on standard error that it starts the servers, and how long that may take.', async () => {
+  const { directory, path, env } = await place();
+  await using _ = directory;
+  const server = { command: process.execPath, args: [namedToolsServer, 'echo'] };
+  await writeFile(
+    join(path, 'signalbox.yaml'),
+    JSON.stringify({ broker: { data: './state', listen: '127.0.0.1:0' }, mcpServers: { server } }),
+  );
+  const { stdout, stderr } = await signalbox(['doctor'], { cwd: path, env });
+  expect(stderr).toContain('starting 1 MCP server, up to 60 s …\n');
+  expect(stdout).toContain('server started and listed 1 tool');
 });
 
 test('On a broken set-up doctor exits with 1; with --json the findings are a list, each with its fix.', async () => {

@@ -29,7 +29,7 @@ test('An unknown command and an unknown option are answered with the nearest nam
   expect(own.stderr).toContain("unknown command 'up-plan'");
 });
 
-test('An argument that begins with a dash is told where to go, and goes there.', async () => {
+test('An argument that begins with a dash, a name without its option and a text without quotes are told where to go.', async () => {
   const mistaken = await signalbox(['tools', 'result', '-abc']);
   expect(mistaken).toMatchObject({ code: 2, stdout: '' });
   expect(mistaken.stderr).toContain('an argument that begins with - goes last, after --');
@@ -39,6 +39,10 @@ test('An argument that begins with a dash is told where to go, and goes there.',
   expect(withoutDashes).toMatchObject({ code: 2, stdout: '' });
   expect(withoutDashes.stderr).toContain("unknown option '--version'");
   expect(withoutDashes.stderr).toContain('goes last, after --');
+  const name = await signalbox(['token', 'issue', 'rosa']);
+  expect(name.stderr).toContain("if 'rosa' is an agent, write --agent rosa");
+  const text = await signalbox(['ask', 'rosa', 'how', 'far']);
+  expect(text.stderr).toContain('quote a text of several words');
   const seq = await signalbox(['dead', 'show', '-5']);
   expect(seq.stderr).toContain("argument 'seq' can't be '-5'. A sequence number is a whole number from 1");
 });

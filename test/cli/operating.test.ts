@@ -29,7 +29,7 @@ allowHosts: ["127.0.0.1"]
 mcpConfig: ./mcp.json
 mcpServers:
   hidden: { tool_discovery: false, ${plain('whisper').slice(1)}
-  broken: { command: ./nowhere, maxRestarts: 0 }
+  broken: { command: node, args: [-e, 'console.error("cannot open database"); process.exit(3)'], maxRestarts: 0 }
   docs: ${JSON.stringify(docs)}
   fickle: ${JSON.stringify({ definitions: 'pin', command: process.execPath, args: [nonstandardServer], env: { TOOL_LIST_FILE: './fickle.json' } })}
   off: { command: ./nowhere, disabled: true }
@@ -115,6 +115,7 @@ test('tools status is a table of all servers, and of one all that is known.', as
       ['plain', 'ready', '3'],
     ]),
   );
+  expect(table.stdout).toMatch(/^broken: .*; its last words: cannot open database$/m);
   expect(one.stdout).toMatch(/running +process \d+/);
   expect(one.stdout).toContain('    plain server with 3 tools');
   expect(typo).toMatchObject({ code: 1, stdout: '' });

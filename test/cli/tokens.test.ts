@@ -6,7 +6,7 @@ import { jsonOf, signalbox } from '../support/cli/command-line.ts';
 
 const day = 24 * 3_600_000;
 
-test('A misspelt role is warned about with the nearest of the configuration, and its token is issued all the same.', async () => {
+test('A misspelt role is warned about with the nearest of the configuration, and its token is issued all the same; token list and status name it.', async () => {
   await using broker = await startTestBroker();
   await using directory = await tempDir();
   const config = join(directory.path, 'signalbox.yaml');
@@ -23,6 +23,13 @@ test('A misspelt role is warned about with the nearest of the configuration, and
   expect(people.stderr).toContain("did you mean 'researcher'?");
   const json = await signalbox([...issue, '--json', '--config', config]);
   expect(jsonOf(json)).toMatchObject({ warnings: [expect.stringContaining("'researcher'")] });
+  // The role may also have been removed since then.
+  const stranded = /role 'researchr' is not in .*signalbox\.yaml .*; there are tokens with it for rosa/;
+  const [list, status] = await Promise.all(
+    [['token', 'list'], ['status']].map((command) => signalbox(command, { cwd: directory.path })),
+  );
+  expect(list!.stderr).toMatch(stranded);
+  expect(status!.stdout).toMatch(stranded);
 });
 
 test('Who issues a token reads when it expires and how to renew it; --ttl never is for ever.', async () => {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect as connectSocket, createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -96,7 +96,7 @@ test('The face is a third child, beside the broker’s socket and at worker.http
   expect(existsSync(`${face!.socket}.pid`)).toBe(false);
 });
 
-test('up fails if the face can’t listen at worker.http, and says what to do.', async () => {
+test('up fails if the face can’t listen at worker.http, and says what to do; config check refuses what up refuses.', async () => {
   await using directory = await tempDir();
   const server = createServer();
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -110,8 +110,16 @@ test('up fails if the face can’t listen at worker.http, and says what to do.',
     error: { code: 'address_in_use', hint: expect.stringContaining('worker.http') },
   });
   await writeFile(config, JSON.stringify({ broker, worker: { http: '0.0.0.0:0' } }));
-  const exposed = await signalbox(['up', '--config', config, '--json']);
-  expect(jsonOf(exposed)).toMatchObject({ error: { code: 'insecure_listen' } });
+  const exposed = await Promise.all(
+    [['up'], ['config', 'check']].map((command) => signalbox([...command, '--config', config, '--json'])),
+  );
+  for (const refused of exposed) {
+    expect(jsonOf(refused)).toMatchObject({
+      error: { code: 'insecure_listen', message: expect.stringContaining('worker.http: 0.0.0.0:0') },
+    });
+  }
+  const accepted = await signalbox(['config', 'check', '--config', config, '--insecure']);
+  expect(accepted).toMatchObject({ code: 0, stderr: '' });
 });
 
 test('A child that died is not started again with a configuration that a hosted server could have written, until SIGHUP.', async () => {
@@ -138,12 +146,33 @@ test('A second up on the directory of a live one is refused at once, and says wh
   expect(jsonOf(second)).toMatchObject({
     error: { code: 'data_directory_locked', hint: expect.stringContaining(`kill ${workspace.up.pid}`) },
   });
+  const { error } = jsonOf(second) as { error: { hint: string } };
+  expect(error.hint).toContain(`the broker of ${join(workspace.directory, 'signalbox.yaml')} runs on`);
+  expect(error.hint).toContain('broker: { data, listen } in signalbox.yaml');
   expect(second.stderr).not.toContain('waiting for it');
 
   const { broker, orchestrator } = workspace.ready;
   expect([broker.pid, orchestrator.pid].map(isRunning)).toEqual([true, true]);
   expect(await workspace.up.stop('SIGINT')).toBe(0);
   expect([broker.pid, orchestrator.pid].map(isRunning)).toEqual([false, false]);
+});
+
+test('up on the port of another project’s broker names the configuration of that project, and how this one gets its own.', async () => {
+  await using directory = await tempDir();
+  const [other, own] = ['other', 'own'].map((name) => join(directory.path, name)) as [string, string];
+  const env = { XDG_STATE_HOME: directory.path };
+  await mkdir(other);
+  await mkdir(own);
+  const config = (text: unknown) => JSON.stringify({ broker: text });
+  await writeFile(join(other, 'signalbox.yaml'), config({ listen: '127.0.0.1:0', socket: false }));
+  await using running = await startDaemon(['broker'], { cwd: other, env });
+  const { port } = new URL((running.ready as { url: string }).url);
+  await writeFile(join(own, 'signalbox.yaml'), config({ listen: `127.0.0.1:${port}`, data: './state' }));
+  const refused = await signalbox(['up', '--json'], { cwd: own, env });
+  expect(jsonOf(refused)).toMatchObject({ error: { code: 'address_in_use' } });
+  const { error } = jsonOf(refused) as { error: { hint: string } };
+  expect(error.hint).toContain(`the broker of ${join(other, 'signalbox.yaml')} runs on`);
+  expect(error.hint).toContain(`127.0.0.1:${Number(port) + 1}`);
 });
 
 test('After kill -9 of up its children end by themselves, and the next up waits for them.', async () => {

@@ -17,6 +17,22 @@ test('Every command refuses an observer, and so do the result of a call and the 
     expect(await olga.get(path), path).toMatchObject(refusal);
 });
 
+test('Needs attention names tokens from the moment when the configuration does not list their role any more.', async () => {
+  const builder = { tools: ['*'] };
+  let roles: Record<string, { tools: string[] }> = { builder };
+  await using here = await startDashboardStack({
+    counter: false,
+    listed: () => ({ roles, unlisted: 'deny', file: 'signalbox.yaml' }),
+  });
+  await here.stack.broker.token('nina', 'builder');
+  const mine = await session(here);
+  const stranded = async () =>
+    JSON.stringify(jsonOf(await mine.get('attention'))).includes("Role 'builder' is");
+  expect(await stranded()).toBe(false);
+  roles = { tester: builder };
+  expect(await stranded()).toBe(true);
+});
+
 test('A call is cancelled, and its result read, with what the orchestrator says of both.', async () => {
   await using here = await startDashboardStack();
   const mine = await session(here);

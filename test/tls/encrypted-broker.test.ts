@@ -158,10 +158,10 @@ describe('The files of broker.tls', () => {
     await put(other);
     await events.until('tls_reloaded');
     await chmod(key, 0o644);
-    await broker.reload({ groups: {}, hooks: {}, schedules: {} });
+    await broker.reload({ roles: {}, unlisted: 'allow', groups: {}, hooks: {}, schedules: {} });
     expect(await events.until('tls_refused')).toMatch(/is not private: all users/);
     await chmod(key, 0o600);
-    await broker.reload({ groups: {}, hooks: {}, schedules: {} });
+    await broker.reload({ roles: {}, unlisted: 'allow', groups: {}, hooks: {}, schedules: {} });
     await events.until('tls_unchanged');
   });
 });

@@ -39,7 +39,7 @@ function prepare(command: Command, path: string): void {
     if (error.exitCode === 0) throw error;
     throw error.code === 'commander.help'
       ? new CommandLineError('no command given', seeHelp(path), written)
-      : new CommandLineError(usageText(error.message), `${dashHints[error.code] ?? ''}${seeHelp(path)}`);
+      : new CommandLineError(usageText(error.message), `${cureOf(error.code, command)}${seeHelp(path)}`);
   });
   for (const child of command.commands) prepare(child, `${path} ${child.name()}`);
 }
@@ -59,10 +59,16 @@ function seeHelp(path: string): string {
   return `see: ${path} --help`;
 }
 
-const dashHints: Readonly<Record<string, string>> = {
-  'commander.unknownOption': 'an argument that begins with - goes last, after --; ',
-  'commander.excessArguments': 'quote a text of several words; after -- come arguments only, no options; ',
-};
+/** Says what was probably meant by a command line that commander refuses. */
+function cureOf(code: string, command: Command): string {
+  if (code === 'commander.unknownOption') return 'an argument that begins with - goes last, after --; ';
+  if (code !== 'commander.excessArguments') return '';
+  if (command.registeredArguments.length > 0)
+    return 'quote a text of several words; after -- come arguments only, no options; ';
+  const [first = ''] = command.args;
+  const takesAgent = command.options.some(({ long }) => long === '--agent');
+  return takesAgent ? `if '${first}' is an agent, write --agent ${first}; ` : 'it takes options only; ';
+}
 
 /** Writes commander's message in our own form: on one line, with the suggestion in brackets. */
 function usageText(message: string): string {

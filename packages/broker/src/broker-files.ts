@@ -31,6 +31,8 @@ export interface BrokerFacts {
   started_at: number;
   /** The id of the process that restarts the broker when it dies. */
   supervisor_pid?: number;
+  /** The configuration that its process was started with, if there is one. */
+  config?: string;
 }
 
 /** Reads a file's text without its last line break. Returns `undefined` if there is no such file. */

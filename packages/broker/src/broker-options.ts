@@ -74,6 +74,8 @@ export interface BrokerOptions {
   acceptLoss?: boolean;
   /** The process id of the supervisor that restarts this process when it dies. `broker.json` names it. */
   supervisorPid?: number;
+  /** The path of the configuration that the broker was started with. `broker.json` names it. */
+  configFile?: string;
   /** Called at the named points at which tests make a process die. */
   fault?: Fault;
   /** Returns the time in epoch milliseconds. */
@@ -88,10 +90,21 @@ export interface BrokerOptions {
 export type BrokerSettings = Required<
   Omit<
     BrokerOptions,
-    'limits' | 'roleLimits' | 'supervisorPid' | 'runtimeDir' | 'tls' | 'identityProvider' | 'stores' | 'fault'
+    | 'limits'
+    | 'roleLimits'
+    | 'supervisorPid'
+    | 'configFile'
+    | 'runtimeDir'
+    | 'tls'
+    | 'identityProvider'
+    | 'stores'
+    | 'fault'
   >
 > &
-  Pick<BrokerOptions, 'supervisorPid' | 'runtimeDir' | 'tls' | 'identityProvider' | 'stores' | 'fault'> & {
+  Pick<
+    BrokerOptions,
+    'supervisorPid' | 'configFile' | 'runtimeDir' | 'tls' | 'identityProvider' | 'stores' | 'fault'
+  > & {
     limits: RoleLimits;
   };
 
@@ -122,6 +135,7 @@ export function settingsOf({
   insecure = false,
   acceptLoss = false,
   supervisorPid,
+  configFile,
   fault,
   now = Date.now,
   monotonic = performance.now.bind(performance),
@@ -168,6 +182,7 @@ export function settingsOf({
     insecure,
     acceptLoss,
     ...(supervisorPid !== undefined && { supervisorPid }),
+    ...(configFile !== undefined && { configFile }),
     // No function is called at the points of a broker that nobody wants to fail.
     ...(fault && fault !== noFault && { fault }),
     now,

@@ -206,7 +206,7 @@ function choreDeps({ stores, deps, runs, keepTime, onStoreFailed }: BrokerParts,
 }
 
 function factsOf(
-  { supervisorPid, now }: BrokerSettings,
+  { supervisorPid, configFile, now }: BrokerSettings,
   url: string,
   socket: string | undefined,
 ): BrokerFacts {
@@ -216,6 +216,7 @@ function factsOf(
     ...(socket !== undefined && { socket }),
     started_at: now(),
     ...(supervisorPid !== undefined && { supervisor_pid: supervisorPid }),
+    ...(configFile !== undefined && { config: configFile }),
   };
 }
 

@@ -2,6 +2,7 @@ import type { BrokerOptions } from '@signalbox/broker';
 import { connectBroker, requestAddress } from '@signalbox/client';
 import { issueToken, makeSignInLink } from '@signalbox/client/operator';
 import { dashboardOf } from '@signalbox/daemon/broker';
+import type { ListedRoles } from '@signalbox/daemon/config/internal';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { agentOfToken } from '@signalbox/protocol';
 import { startToolStack, type ToolStack, type ToolStackOptions } from '../orchestrator/tool-stack.ts';
@@ -26,13 +27,17 @@ const allowlist = RoleToolAllowlist.fromEntries([
   ['operator', ['*']],
 ]);
 
-export async function startDashboardStack(options: ToolStackOptions = {}): Promise<DashboardStack> {
+export async function startDashboardStack({
+  listed,
+  ...options
+}: ToolStackOptions & { listed?: () => ListedRoles } = {}): Promise<DashboardStack> {
   const stack = await startToolStack({ allowlist, ...options });
   const { broker } = stack;
   const serve = (): void =>
     broker.broker.servePages(
       dashboardOf(broker.broker, {
         orchestrator: 'orchestrator',
+        ...(listed && { listed }),
         directory: builtPage(),
         log: () => {},
       }),

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { configOption, withExamples, withJsonOption } from '../command-options.ts';
+import type { CheckFlags } from '../config/check-config.ts';
 
 /** Defines `signalbox config check|schema`. */
 export function configCommand(): Command {
@@ -14,9 +15,10 @@ function checkCommand(): Command {
   const command = new Command('check')
     .description('Read a configuration as every process would, and report all that is wrong with it.')
     .argument('[file]', 'the file; default as with --config')
-    .addOption(configOption());
+    .addOption(configOption())
+    .option('--insecure', 'allow what up --insecure allows: addresses for other machines without encryption');
   withExamples(withJsonOption(command), 'signalbox config check signalbox.yaml');
-  return command.action(async (file: string | undefined, flags: { config?: string; json?: boolean }) => {
+  return command.action(async (file: string | undefined, flags: CheckFlags) => {
     const { checkConfig } = await import('../config/check-config.ts');
     await checkConfig(file ?? flags.config, flags);
   });

@@ -1,5 +1,6 @@
 import { type Config, configJsonSchema } from '@signalbox/daemon/config';
 import {
+  checkListeners,
   configWarnings,
   findConfig,
   searchedText,
@@ -19,22 +20,32 @@ export async function printConfigSchema(): Promise<void> {
   printLines(linesOf(JSON.stringify(await configJsonSchema(), undefined, 2)));
 }
 
+/** The options of `signalbox config check`. */
+export interface CheckFlags {
+  config?: string;
+  insecure?: boolean;
+  json?: boolean;
+}
+
 /**
  * Prints that a configuration is right, or can be used with warnings, and a summary of it. Rejects with `bad_config` if it is wrong.
- * Like `up`, it rejects with `exposed` if a hosted server can reach the data directory.
+ * Like `up`, it rejects with `exposed` if a hosted server can reach the data directory, and with `insecure_listen` for an address that
+ * other machines could read along at.
  */
-export async function checkConfig(named: string | undefined, flags: { json?: boolean }): Promise<void> {
+export async function checkConfig(named: string | undefined, flags: CheckFlags): Promise<void> {
   const found = findConfig(named);
   if (!found) throw noConfig();
   const { file } = found;
   const read = await loadFound(found);
   const config = withExposureChecked(read, { dataDir: dataDirectory(undefined, read) });
+  checkListeners(config, flags);
   if (Object.keys(config.serverRepeat).length > 0) {
     // It loads the MCP host, which takes its time.
     const { checkPolicy } = await import('@signalbox/daemon/orchestrator');
     checkPolicy(config);
   }
   await checkDatabaseFiles(config, file);
+  await checkCertificate(config);
   const { origins, leftOut, leftOutFiles, unlisted, capabilities } = config;
   const warnings = [
     ...config.warnings,
@@ -88,6 +99,13 @@ async function checkDatabaseFiles({ broker }: Config, file: string): Promise<voi
     if (problem !== undefined)
       throw new SignalboxError('bad_config', `${file}: broker.store.${field}: ${problem}`);
   }
+}
+
+/** Reads the broker's certificate and its key as `up` does. Rejects with `bad_tls`. */
+async function checkCertificate({ broker: { tls } }: Config): Promise<void> {
+  if (!tls) return;
+  const { readPair } = await import('@signalbox/daemon/tls');
+  await readPair(tls);
 }
 
 function noConfig(): SignalboxError {

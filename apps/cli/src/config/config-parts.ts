@@ -1,7 +1,15 @@
 import type { ConfigPart } from '@signalbox/daemon/config';
 
 /** The parts of a configuration that a broker needs. */
-export const brokerParts: readonly ConfigPart[] = ['broker', 'auth', 'roles', 'groups', 'hooks', 'schedules'];
+export const brokerParts: readonly ConfigPart[] = [
+  'broker',
+  'auth',
+  'roles',
+  'unlisted',
+  'groups',
+  'hooks',
+  'schedules',
+];
 
 /** The parts that a face needs. Only one that serves HTTP checks tokens of an identity provider. */
 export function faceParts({ http }: { http: boolean }): readonly ConfigPart[] {

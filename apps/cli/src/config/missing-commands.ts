@@ -21,7 +21,12 @@ export function missingCommands({ mcpServers, origins }: Config, env: NodeJS.Pro
       return [];
     } catch (error) {
       if (!(error instanceof SignalboxError) || error.code !== 'command_not_found') throw error;
-      return [`${place}: ${error.message}; the server cannot start`];
+      const [program, ...args] = command.split(' ');
+      const cure =
+        args.length > 0
+          ? `; if ${args.length === 1 ? 'its second word is an argument' : 'the words after the first are arguments'}, write command: ${program} and args: [${args.join(', ')}]`
+          : '';
+      return [`${place}: ${error.message}; the server cannot start${cure}`];
     }
   });
 }

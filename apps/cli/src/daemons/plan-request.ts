@@ -12,6 +12,7 @@ export interface PlanRequest {
   data?: string;
   listen?: string;
   allowExposed: boolean;
+  insecure: boolean;
 }
 
 /** The parts of its configuration that `signalbox up` needs. */

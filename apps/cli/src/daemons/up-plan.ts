@@ -1,5 +1,6 @@
 import { flushCompileCache } from 'node:module';
 import {
+  checkListeners,
   exposesConfiguration,
   findConfig,
   searchedText,
@@ -23,6 +24,8 @@ export async function reportUpPlan(request: PlanRequest): Promise<void> {
   const config = await loadFound(found);
   const dataDir = dataDirectory(request.data, config);
   withExposureChecked(config, { dataDir }, { allowExposed: request.allowExposed });
+  const listen = listenOption(request.listen);
+  checkListeners(config, { listen, insecure: request.insecure });
   const { http } = config.worker;
   const servers = Object.entries(config.mcpServers);
   const child = found && ({ file: found.file, by: 'option' } as const);
@@ -35,7 +38,7 @@ export async function reportUpPlan(request: PlanRequest): Promise<void> {
   const plan: UpPlan = {
     ...(found && { file: found.file }),
     dataDir,
-    listen: listenOption(request.listen) ?? config.broker.listen,
+    listen: listen ?? config.broker.listen,
     ...(http && { http }),
     servers: servers.map(([name]) => name),
     started: servers.flatMap(([name, { disabled }]) => (disabled ? [] : [name])),

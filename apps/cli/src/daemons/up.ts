@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '@signalbox/daemon/config';
 import { formatListenAddress } from '@signalbox/daemon/config/internal';
@@ -45,7 +45,7 @@ const longestFaceDelayMs = 1_000;
  * to end.
  */
 export async function up(flags: UpFlags): Promise<void> {
-  const { allowExposed = false } = flags;
+  const { allowExposed = false, insecure = false } = flags;
   const log = await openLog('up', 'info');
   warnAsProcessOne((text) => log.warn(text));
   const asked = {
@@ -53,7 +53,7 @@ export async function up(flags: UpFlags): Promise<void> {
     ...(flags.listen !== undefined && { listen: flags.listen }),
   };
   const named = flags.config === undefined ? {} : { config: flags.config };
-  const { configs, ...plan } = await readPlan({ ...asked, ...named, search: true, allowExposed });
+  const { configs, ...plan } = await readPlan({ ...asked, ...named, search: true, allowExposed, insecure });
   const { file, dataDir, listen } = plan;
   let onHangup = (): void | Promise<void> => {};
   const stop = stopRequested({ onHangup: () => void onHangup(), timeoutMs: stopChildrenMs });
@@ -70,12 +70,16 @@ export async function up(flags: UpFlags): Promise<void> {
       '--listen',
       formatListenAddress(last ? { ...listen, port: portOf(last) } : listen),
     ],
-    ...(flags.insecure ? ['--insecure'] : []),
+    ...(insecure ? ['--insecure'] : []),
     // The operator accepts one loss. A later loss, while the broker runs, is another one.
     ...(flags.acceptLoss && !last ? ['--accept-loss'] : []),
   ]);
   const broker = await Promise.race([
-    startAfterPrevious(brokerChild, 'broker', { dataDir, log, handed: configs.broker }),
+    startAfterPrevious(brokerChild, 'broker', { dataDir, log, handed: configs.broker }).catch(
+      async (error) => {
+        throw await withOtherBroker(error, plan);
+      },
+    ),
     stop,
   ]);
   if (typeof broker === 'string') return;
@@ -88,7 +92,7 @@ export async function up(flags: UpFlags): Promise<void> {
     (last) => [
       ...['orchestrator', ...common(last), '--url', broker.socket ?? broker.url],
       ...(allowExposed ? ['--allow-exposed'] : []),
-      ...(flags.insecure ? ['--insecure'] : []),
+      ...(insecure ? ['--insecure'] : []),
     ],
     { onProgress: (start) => starts?.take(start as unknown as ServerStart) },
   );
@@ -99,7 +103,7 @@ export async function up(flags: UpFlags): Promise<void> {
     (last) => [
       ...['worker', 'face', '--socket', socket, ...common(last), ...httpOption(plan, last)],
       ...['--url', broker.socket ?? broker.url, ...(broker.socket ? ['--alias', broker.url] : [])],
-      ...(flags.insecure ? ['--insecure'] : []),
+      ...(insecure ? ['--insecure'] : []),
     ],
     { longestDelayMs: longestFaceDelayMs },
   );
@@ -118,6 +122,7 @@ export async function up(flags: UpFlags): Promise<void> {
       ...(file !== undefined && { config: file }),
       search: false,
       allowExposed: true,
+      insecure: true,
     }).then(
       ({ approval }) => approved.approve(approval),
       () => {},
@@ -194,12 +199,8 @@ async function startAfterPrevious<Ready>(
       return await child.start(handed);
     } catch (error) {
       if (!(error instanceof SignalboxError) || !heldCodes.includes(error.code)) throw error;
-      const keeper = error.code === 'data_directory_locked' ? await keeperOf(dataDir) : undefined;
-      if (keeper !== undefined)
-        throw withHint(
-          error,
-          `a broker runs there already: signalbox status shows it, and kill ${keeper} ends it`,
-        );
+      const isStaying = error.code === 'data_directory_locked' && (await keeperOf(dataDir)) !== undefined;
+      if (isStaying) throw error;
       if (performance.now() >= deadline) throw error;
       if (tries === 1) log.warn({ child: name }, `${error.message}${previousText(name)}`);
       await delay(retryMs);
@@ -242,6 +243,40 @@ function httpOption({ http }: Pick<UpPlan, 'http'>, last: FaceReady | undefined)
   return ['--http', formatListenAddress({ ...http, port })];
 }
 
+/**
+ * Says of a broker that holds the data directory or the port which one it is, how it is ended, and how this project gets a broker of its own.
+ */
+async function withOtherBroker(
+  error: unknown,
+  { file, dataDir, listen }: Omit<UpPlan, 'configs'>,
+): Promise<unknown> {
+  if (!(error instanceof SignalboxError)) return error;
+  const { brokerKeeper, dataDirectory, runningBroker } = await import('@signalbox/daemon/data-directory');
+  const { builtInConfig } = await import('@signalbox/daemon/config/internal');
+  const place = error.code === 'address_in_use' ? dataDirectory(undefined, builtInConfig()) : dataDir;
+  const other = runningBroker(place);
+  const isIt =
+    error.code === 'address_in_use'
+      ? other?.url !== undefined && portOf({ url: other.url }) === listen.port
+      : error.code === 'data_directory_locked';
+  const keeper = brokerKeeper(place);
+  if (!isIt || keeper === undefined) return error;
+  const of = other?.config === undefined ? 'without a configuration' : `of ${other.config}`;
+  const own = file === undefined ? '--data and --listen' : `broker: { data, listen } in ${file}`;
+  const data = `~/.local/state/signalbox-${ownName(file)}`;
+  const port = [0, 65_535].includes(listen.port) ? 0 : listen.port + 1;
+  return withHint(
+    error,
+    `the broker ${of} runs on ${place}; kill ${keeper} ends it. For a broker of its own set ${own}, as in ${data} and 127.0.0.1:${port}`,
+  );
+}
+
+/** Returns a name for the data directory of a project. */
+function ownName(file: string | undefined): string {
+  const folder = basename(file === undefined ? process.cwd() : dirname(resolve(file)));
+  return folder.replace(/[^\w.-]+/g, '-') || 'project';
+}
+
 async function keeperOf(dataDir: string): Promise<number | undefined> {
   const { brokerKeeper } = await import('@signalbox/daemon/data-directory');
   return brokerKeeper(dataDir);
@@ -277,7 +312,7 @@ function supervise<Ready>(
 }
 
 /** Returns the port that a broker took: agents look for it there after a restart. */
-function portOf({ url }: BrokerReady): number {
+function portOf({ url }: Pick<BrokerReady, 'url'>): number {
   const { port, protocol } = new URL(url);
   return port === '' ? { 'ws:': 80, 'wss:': 443 }[protocol]! : Number(port);
 }

@@ -555,9 +555,20 @@ test.each<[Partial<ServerReport>, Finding['status'], string]>([
   ],
   [{ state: 'needs_auth' }, 'warning', 'files needs somebody to sign in'],
   [{ state: 'ejected', last_error: 'exited' }, 'failed', 'files fails: exited'],
+  [
+    { state: 'backing_off', last_error: 'exited', stderr_tail: 'start\ncannot open /x\n' },
+    'failed',
+    'files fails: exited; its last words: cannot open /x',
+  ],
   [{ state: 'refused' }, 'failed', 'files is a worker of Signalbox and is not served'],
 ])('A hosted server with %j is judged %s.', (facts, status, text) => {
-  const server = { name: 'files', tool_count: 3, circuit: 'closed', ...facts } as ServerReport;
+  const server = {
+    name: 'files',
+    tool_count: 3,
+    circuit: 'closed',
+    stderr_tail: '',
+    ...facts,
+  } as ServerReport;
   expect(hostedServerFinding(server)).toMatchObject({ status, text });
 });
 

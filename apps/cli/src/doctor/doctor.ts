@@ -1,6 +1,6 @@
 import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { type ExitCode, exitCodes } from '../terminal/exit-codes.ts';
-import { count, printJson, printLines } from '../terminal/output.ts';
+import { count, printJson, printLines, printNotes } from '../terminal/output.ts';
 import { type ExaminationFlags, examine } from './examination.ts';
 import { type CheckName, checkNames, type Finding } from './finding.ts';
 import { thisMachine } from './machine.ts';
@@ -21,7 +21,7 @@ export async function doctor(flags: DoctorFlags): Promise<ExitCode> {
       found.push({ check, finding });
       if (!flags.json) printLines(...findingLines(check, finding));
     },
-    withdrawal.signal,
+    { signal: withdrawal.signal, onWait: (text) => !flags.json && printNotes(text) },
   );
   if (withdrawal.signal.aborted) return exitCodes.interrupted;
   const findings = found.map(({ finding }) => finding);

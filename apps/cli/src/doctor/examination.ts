@@ -7,6 +7,8 @@ import { agentPrograms } from '@signalbox/worker/internal';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { clientFiles } from '../init/client-files.ts';
 import { ownNodeRange } from '../process/version.ts';
+import { formatDuration } from '../terminal/duration.ts';
+import { count } from '../terminal/output.ts';
 import { agentFindings, findAgents } from './checks/agents.ts';
 import { authFinding } from './checks/auth.ts';
 import { brokerFinding, damageFindings, type RoundTrip, roundTrip } from './checks/broker.ts';
@@ -45,6 +47,7 @@ interface Place {
   setup: ReadSetup;
   dataDir: string;
   checks: ChecksRun;
+  onWait: (text: string) => void;
 }
 
 /** The longest time in which all MCP servers start, in milliseconds. */
@@ -56,19 +59,23 @@ const orchestratorTimeoutMs = 5000;
 
 /**
  * Runs one check after the other and calls `onFinding` with each result as it comes. Changes nothing of what it examines, and never
- * rejects because of it. Aborting the signal ends the examination.
+ * rejects because of it. `onWait` is called before it waits long. Aborting the signal
+ * ends the examination.
  */
 export async function examine(
   flags: ExaminationFlags,
   machine: Machine,
   onFinding: (check: CheckName, finding: Finding) => void,
-  signal: AbortSignal = new AbortController().signal,
+  {
+    signal = new AbortController().signal,
+    onWait = () => {},
+  }: { signal?: AbortSignal; onWait?: (text: string) => void } = {},
 ): Promise<void> {
   const checks = new ChecksRun(onFinding, signal);
   const began = machine.now() - machine.steadyNow();
   await checks.run('node', () => [nodeFinding(machine.nodeVersion, ownNodeRange())]);
   const setup = await readSetup(flags, machine);
-  const place: Place = { flags, machine, setup, dataDir: dataDirOf(flags, setup, machine), checks };
+  const place: Place = { flags, machine, setup, dataDir: dataDirOf(flags, setup, machine), checks, onWait };
   await examineFiles(place);
   await using resources = new AsyncDisposableStack();
   let reached: ReachedBroker = { state: 'absent' };
@@ -94,7 +101,7 @@ export async function examine(
 /** Examines what lies on the disk of this machine. */
 async function examineFiles({ machine, setup, dataDir, flags, checks }: Place): Promise<void> {
   const { env, cwd, home, platform, uid } = machine;
-  await checks.run('configuration', () => configurationFindings(setup, env));
+  await checks.run('configuration', () => configurationFindings(setup, { env, insecure: flags.insecure }));
   await checks.run('imports', () => importFindings(setup, clientFiles({ cwd, home })));
   // The default directory may be that of another broker.
   if (setup.isPlaceUnknown && flags.data === undefined) return;
@@ -189,7 +196,7 @@ async function isConnected(
 
 /** Asks the orchestrator about its servers, or starts them here if none runs. */
 async function serverFindings(
-  { flags, setup }: Place,
+  { flags, setup, onWait }: Place,
   reached: ReachedBroker,
   tell: (finding: Finding) => void,
   signal: AbortSignal,
@@ -222,7 +229,9 @@ async function serverFindings(
     return [ok('not started here, because a broker may run that could not be asked')];
   }
   if (problem !== undefined) return [ok('not started: the configuration has to be mended first')];
-  if (Object.values(config.mcpServers).every(({ disabled }) => disabled)) return [ok('none are configured')];
+  const started = Object.values(config.mcpServers).filter(({ disabled }) => !disabled);
+  if (started.length === 0) return [ok('none are configured')];
+  onWait(`starting ${count(started.length, 'MCP server')}, up to ${formatDuration(serversLimitMs)} …`);
   await startServers(config, tell, signal);
   return [];
 }

@@ -1,11 +1,18 @@
 import type { OrchestratorStatus, Status } from '@signalbox/client/operator';
-import { isDiskNearlyFull, isNotableLeap, isStoreNearlyFull } from '@signalbox/client/operator/internal';
+import {
+  isDiskNearlyFull,
+  isNotableLeap,
+  isStoreNearlyFull,
+  serverFailure,
+} from '@signalbox/client/operator/internal';
 import type { ServerReport } from '@signalbox/protocol';
 import { formatDuration } from '../terminal/duration.ts';
 import { oneLine } from '../terminal/output.ts';
 
 /** The longest part of a reason that is shown, in characters. */
 const reasonLength = 120;
+/** That of a server's failure, which ends with the last line that the server wrote. */
+const serverReasonLength = 300;
 
 /** Lists what does not work as it should, one sentence each with the command that shows more; none if all is fine. */
 export function degradations({ broker, hold, holds, failing, orchestrator }: Status, now: number): string[] {
@@ -59,9 +66,12 @@ const troubles: Partial<Record<ServerReport['state'], string>> = {
   stopped: 'was stopped by an operator',
 };
 
-function serverProblem({ name, state, circuit }: ServerReport): string[] {
+function serverProblem(server: ServerReport): string[] {
+  const { name, state, circuit } = server;
   const trouble = troubles[state];
-  if (trouble !== undefined) return [`server ${name} ${trouble}: signalbox tools status ${name}`];
+  const failure = state === 'backing_off' || state === 'ejected' ? serverFailure(server) : undefined;
+  const why = failure === undefined ? '' : ` (${oneLine(failure, serverReasonLength)})`;
+  if (trouble !== undefined) return [`server ${name} ${trouble}${why}: signalbox tools status ${name}`];
   return circuit === 'open'
     ? [`server ${name} gets no calls, as they failed: signalbox tools status ${name}`]
     : [];

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
-import { readStatus } from '@signalbox/client/operator';
+import { listTokens, readStatus } from '@signalbox/client/operator';
+import { strandedRoles } from '@signalbox/daemon/config/internal';
 import { brokerKeeper } from '@signalbox/daemon/data-directory';
 import { SignalboxError } from '@signalbox/protocol';
 import { parseBrokerAddresses } from '@signalbox/protocol/internal';
@@ -8,6 +9,7 @@ import type { ConnectionFlags } from '../connection/connection.ts';
 import { type OrchestratorFlag, orchestratorOf } from '../connection/orchestrator-request.ts';
 import { type ExitCode, exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printLines } from '../terminal/output.ts';
+import { listedRoles } from '../token/listed-roles.ts';
 import { degradations } from './degradations.ts';
 import { statusLines } from './status-lines.ts';
 
@@ -18,13 +20,18 @@ export interface StatusFlags extends ConnectionFlags, OrchestratorFlag {
 
 /** Prints how broker, orchestrator and servers are doing. Returns the exit code: 1 if something does not work as it should. */
 export async function printStatus(flags: StatusFlags): Promise<ExitCode> {
-  const status = await withSession(flags, async (session) => ({
-    url: session.client.url,
-    ...(await readStatus(session.client, orchestratorOf(session, flags))),
-  })).catch((error) => {
+  const { stranded, ...status } = await withSession(flags, async (session) => {
+    const { client, connection } = session;
+    const tokens = await listTokens(client);
+    return {
+      url: client.url,
+      stranded: strandedRoles(tokens, await listedRoles(flags, connection.url)),
+      ...(await readStatus(client, orchestratorOf(session, flags))),
+    };
+  }).catch((error) => {
     throw withProcess(error);
   });
-  const problems = degradations(status, Date.now());
+  const problems = [...degradations(status, Date.now()), ...stranded];
   if (flags.json) printJson({ ok: problems.length === 0, problems, ...status, hold: status.hold ?? null });
   else printLines(...statusLines(status, problems, Date.now()));
   return problems.length === 0 ? exitCodes.ok : exitCodes.failed;

@@ -7,6 +7,7 @@ import {
   revokeToken,
 } from '@signalbox/client/operator';
 import { isRenewedByHand } from '@signalbox/client/operator/internal';
+import { roleWarning, strandedRoles } from '@signalbox/daemon/config/internal';
 import { SignalboxError, tokenFileText } from '@signalbox/protocol';
 import { endsSoon, renewalCommand } from '@signalbox/serving';
 import { configOptions } from '../config/config-options.ts';
@@ -16,7 +17,7 @@ import { formatDuration } from '../terminal/duration.ts';
 import { count, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { committableWarning } from './committable-file.ts';
-import { listedRoles, roleWarning } from './role-warning.ts';
+import { listedRoles } from './listed-roles.ts';
 import { checkFree, saveToken } from './save-token.ts';
 import { expiryText, expiryWarning, replacing } from './token-expiry.ts';
 import { type HolderFlags, holderOf } from './token-holder.ts';
@@ -86,7 +87,10 @@ export async function runTokenIssue(flags: TokenIssueFlags): Promise<void> {
 
 /** Lists the tokens, and says which of them have to be renewed; their secrets are not kept anywhere. */
 export async function runTokenList(flags: TokenFlags): Promise<void> {
-  const tokens = await withSession(flags, ({ client }) => listTokens(client));
+  const { tokens, warnings } = await withSession(flags, async ({ client, connection: { url } }) => {
+    const tokens = await listTokens(client);
+    return { tokens, warnings: strandedRoles(tokens, await listedRoles(flags, url)) };
+  });
   if (flags.json) {
     return printJson({
       tokens: tokens.map(({ created_at, expires_at, parent_id, ...token }) => ({
@@ -95,6 +99,7 @@ export async function runTokenList(flags: TokenFlags): Promise<void> {
         expiresAt: expires_at ?? null,
         ...(parent_id && { parentId: parent_id }),
       })),
+      warnings,
     });
   }
   const now = Date.now();
@@ -108,6 +113,7 @@ export async function runTokenList(flags: TokenFlags): Promise<void> {
   ]);
   const headings = ['ID', 'AGENT', 'ROLE', 'PERMISSIONS', 'ISSUED', 'EXPIRES'];
   printLines(tableLines(headings, rows), renewalLines(tokens, now));
+  for (const warning of warnings) printNotes(`warning: ${warning}`);
 }
 
 /** Returns a line for each token that ends soon or has ended, unless the agent has another one in that role. */

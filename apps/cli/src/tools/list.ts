@@ -1,9 +1,10 @@
 import { queryOrchestrator, readManifest } from '@signalbox/client/operator';
+import { roleWarning } from '@signalbox/daemon/config/internal';
 import type { ServerReport } from '@signalbox/protocol';
 import { type Session, withSession } from '../connection/client-session.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { count, oneLine, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
-import { listedRoles, roleWarning } from '../token/role-warning.ts';
+import { listedRoles } from '../token/listed-roles.ts';
 import { notReadyLines } from './not-ready.ts';
 
 /** The options of `signalbox tools list`. `as` is the role whose tools are listed. */

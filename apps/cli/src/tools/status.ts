@@ -1,3 +1,4 @@
+import { serverFailure } from '@signalbox/client/operator/internal';
 import { type ServerReport, SignalboxError } from '@signalbox/protocol';
 import { suggestion } from '@signalbox/protocol/internal';
 import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
@@ -56,10 +57,15 @@ const headings = [
 
 function problemLines(servers: readonly ServerReport[]): string[] {
   return servers.flatMap((server) => {
-    const { name, tool_problems } = server;
+    const { name, state, tool_problems } = server;
+    const failure = state === 'backing_off' || state === 'ejected' ? serverFailure(server) : undefined;
     const problems =
       tool_problems.length > 0 ? [`${count(tool_problems.length, 'problem')} with its tools`] : [];
-    return [...problems, ...unshownTexts(server)].map((text) => `${name}: ${text}`);
+    return [
+      ...(failure === undefined ? [] : [oneLine(failure, 300)]),
+      ...problems,
+      ...unshownTexts(server),
+    ].map((text) => `${name}: ${text}`);
   });
 }
 

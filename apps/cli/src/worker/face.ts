@@ -1,7 +1,6 @@
 import type { Config, ListenAddress } from '@signalbox/daemon/config';
 import { findConfig } from '@signalbox/daemon/config/internal';
 import { isSupervised } from '@signalbox/daemon/supervisor';
-import { isLoopback, SignalboxError } from '@signalbox/protocol';
 import type { HttpFace, HttpFaceOptions } from '@signalbox/worker';
 import { serveSharedFace } from '@signalbox/worker/internal';
 import { faceParts } from '../config/config-parts.ts';
@@ -61,23 +60,12 @@ export async function runWorkerFace(flags: WorkerFaceFlags): Promise<void> {
   log.info({ reason: await stop }, 'ending');
 }
 
-/** Serves agents over HTTP beside the shims. Rejects with `insecure_listen` for an address beyond loopback without `insecure`. */
+/** Serves agents over HTTP beside the shims. */
 async function serveHttp(
   listen: ListenAddress,
   { auth, worker }: Config,
   options: Pick<HttpFaceOptions, 'connect' | 'insecure' | 'log'>,
 ): Promise<HttpFace> {
-  if (!isLoopback(listen.host) && !options.insecure) {
-    throw new SignalboxError(
-      'insecure_listen',
-      `listening on '${listen.host}' would send tokens and calls unencrypted over the network; use 127.0.0.1, or accept it with --insecure`,
-      {
-        details: {
-          hint: 'encrypted, with a process of its own: signalbox worker mcp --http, --tls-cert and --tls-key',
-        },
-      },
-    );
-  }
   // A face for shims alone has no need of it.
   const { startHttpFace } = await import('./start-http-face.ts');
   return await startHttpFace(

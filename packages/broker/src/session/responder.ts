@@ -38,7 +38,16 @@ export class Responder implements Producer {
 
   /** Refuses a frame, or the connection if `refusal` has no id. */
   refuse(refusal: FrameRefusal, retryAfterMs?: number): void {
-    const { code, message, field, id, request_id } = refusal;
+    this.tell(refusal, retryAfterMs);
+    const { code, message, field } = refusal;
+    const { audit, followers, metrics, now } = this.#deps;
+    metrics.refused(code);
+    auditCaller(this.#identity, code, { detail: message, name: field }, { audit, now });
+    if (followers.isOn) followers.refused(this.sender, refusal);
+  }
+
+  /** Sends an error that nobody has to look into. It is not recorded. */
+  tell({ code, message, field, id, request_id }: FrameRefusal, retryAfterMs?: number): void {
     this.#budget.spendFrames(furtherCosts.refused);
     this.#outbox.send({
       type: 'error',
@@ -50,10 +59,6 @@ export class Responder implements Producer {
       retryable: errorCodes[code].retryable,
       retry_after_ms: retryAfterMs,
     });
-    const { audit, followers, metrics, now } = this.#deps;
-    metrics.refused(code);
-    auditCaller(this.#identity, code, { detail: message, name: field }, { audit, now });
-    if (followers.isOn) followers.refused(this.sender, refusal);
   }
 
   /** Sends the receipt of a message, or the reason why it was not stored. */

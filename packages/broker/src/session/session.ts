@@ -89,7 +89,7 @@ export class Session {
     this.#responder = new Responder(identity, outbox, budget, deps);
     this.caller = callerOf(identity, { outbox, responder: this.#responder, budget }, deps);
     budget.take();
-    deps.connected.add(this.caller, (why) => this.end('unauthorized', why));
+    deps.connected.add(this.caller, this.#tokenEnded);
     sockets.transport.prependListener('data', this.#partArrived);
     budget.turns.add(this);
   }
@@ -185,6 +185,13 @@ export class Session {
     if (!budget.isOverdrawn || !this.#reader.isIdle) return;
     const waitMs = this.#waitMs();
     if (waitMs > 0) this.#reader.holdUp(waitMs);
+  };
+
+  /** Ends the connection after its token. The audit log has the end of the token, or the time at which it expires, already. */
+  readonly #tokenEnded = (message: string): void => {
+    if (!this.caller.isConnected) return;
+    this.#responder.tell({ code: 'unauthorized', message });
+    this.close(closeCodeOf('unauthorized') ?? 1011, 'unauthorized');
   };
 
   readonly #obstacle = (): Obstacle | undefined => {

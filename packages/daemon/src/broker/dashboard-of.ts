@@ -1,4 +1,5 @@
 import type { Broker, HttpPages } from '@signalbox/broker';
+import type { ListedRoles } from '../config/internal.ts';
 import type { BrokerAccess, Dashboard } from '../dashboard/index.ts';
 import type { Log } from '../log.ts';
 
@@ -6,6 +7,8 @@ import type { Log } from '../log.ts';
 interface DashboardParts {
   /** The agent id of the orchestrator. */
   orchestrator: string;
+  /** Returns the roles that the configuration in force lists. */
+  listed?: () => ListedRoles;
   /** The directory with the built page. */
   directory: string;
   log: Log;
@@ -24,7 +27,10 @@ export function dashboardOf(broker: Broker, parts: DashboardParts): HttpPages {
   };
 }
 
-async function open(broker: Broker, { orchestrator, directory, log }: DashboardParts): Promise<Dashboard> {
+async function open(
+  broker: Broker,
+  { orchestrator, listed, directory, log }: DashboardParts,
+): Promise<Dashboard> {
   const [{ Dashboard, readPageFiles }, { connectBroker, requestAddress }] = await Promise.all([
     import('../dashboard/index.ts'),
     import('@signalbox/client'),
@@ -47,6 +53,7 @@ async function open(broker: Broker, { orchestrator, directory, log }: DashboardP
     access,
     files: () => readPageFiles(directory),
     orchestrator,
+    ...(listed && { listed }),
     log: ({ event, level, error }) =>
       log({ event, level, error, message: 'a request of the dashboard failed' }),
   });

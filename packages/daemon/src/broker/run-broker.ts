@@ -3,7 +3,7 @@ import { type Broker, type BrokerOptions, type IdentityProvider, startBroker } f
 import { isLoopback } from '@signalbox/protocol';
 import type { Fault } from '@signalbox/serving';
 import type { Config, ListenAddress } from '../config/index.ts';
-import { formatListenAddress, listenError } from '../config/internal.ts';
+import { formatListenAddress, type ListedRoles, listenError } from '../config/internal.ts';
 import { checkDataDirectory, dataDirectory, orchestratorFiles } from '../data-directory/data-directory.ts';
 import type { Log } from '../log.ts';
 import { namedRoles, roleLimits, sendPolicies } from '../policy/broker-policies.ts';
@@ -53,9 +53,11 @@ export interface RunningBroker extends AsyncDisposable {
   }): Promise<{ id: string; token: string }>;
   /**
    * Puts the parts `auth`, `groups`, `hooks` and `schedules` of a configuration in force, reads the certificate and its key
-   * again, and logs the outcome. All other parts are read at the start only.
+   * again, and logs the outcome. The dashboard knows the new roles. All other parts are read at the start only.
    */
-  reload(config: Pick<Config, 'auth' | 'groups' | 'hooks' | 'schedules'>): Promise<void>;
+  reload(
+    config: Pick<Config, 'auth' | 'roles' | 'unlisted' | 'groups' | 'hooks' | 'schedules'>,
+  ): Promise<void>;
   /** Resolves with the reason if the disk fails under stored messages; the broker then stops by itself. */
   readonly failed: Promise<unknown>;
 }
@@ -97,12 +99,16 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
     insecure,
     acceptLoss,
     ...(supervisorPid !== undefined && { supervisorPid }),
+    ...(config.file !== undefined && { configFile: config.file }),
     log,
     ...(fault && { fault }),
   });
+  let listed: ListedRoles = config;
   if (options.pageDirectory !== undefined) {
     const orchestrator = config.orchestrator.id;
-    broker.servePages(dashboardOf(broker, { orchestrator, directory: options.pageDirectory, log }));
+    broker.servePages(
+      dashboardOf(broker, { orchestrator, listed: () => listed, directory: options.pageDirectory, log }),
+    );
   }
   if (!isLoopback(host) && !files) {
     log({
@@ -123,6 +129,7 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
     failed,
     issueToken: (request) => broker.issueToken(request),
     reload: async (next) => {
+      listed = next;
       if (isDeepStrictEqual(auth, next.auth)) {
         log({ event: 'auth_unchanged', level: 'info', message: 'auth has not changed' });
       } else {

@@ -173,7 +173,9 @@ test('Parts that are not asked for need no secrets, but their names are still ch
 test('JSON is accepted, and an empty file is the defaults.', () => {
   expect(parseConfig('{"unlisted": "allow"}', nothing)).toMatchObject({ document: { unlisted: 'allow' } });
   expect(parseConfig('# nothing yet\n', nothing)).toMatchObject({ document: {} });
-  expect(problemsOf('- a list')).toEqual(['1: (top level): must be a mapping (key: value)']);
+  expect(problemsOf('- a list')).toEqual([
+    "1: (top level): must be a mapping (key: value), and is a list: write its entries without '- ' and without [ ]",
+  ]);
 });
 
 test('Aliases that multiply without end, or stand for nothing, are problems with a line.', () => {
@@ -186,7 +188,7 @@ test('Aliases that multiply without end, or stand for nothing, are problems with
     '2: (syntax): the aliases stand for far too much; write out what they mean',
   ]);
   expect(problemsOf('roles:\n  a: { tools: [*nope] }')).toEqual([
-    '2: (syntax): the alias *nope stands for nothing before it',
+    '2: (syntax): the alias *nope stands for nothing before it; put a text that begins with * in quotes',
   ]);
   expect(problemsOf('roles:\n  a: &all { tools: ["*"] }\n  b: *all\n')).toEqual([]);
 });

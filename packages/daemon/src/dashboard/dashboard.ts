@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isPermitted, operationPermissions, type Permission, SignalboxError } from '@signalbox/protocol';
 import { listPermissions } from '@signalbox/protocol/internal';
 import { z } from 'zod';
+import type { ListedRoles } from '../config/internal.ts';
 import type { BrokerAccess } from './access.ts';
 import { commands } from './api/commands.ts';
 import { type ApiOperation, readParams } from './api/operation.ts';
@@ -23,6 +24,8 @@ export interface DashboardOptions {
   files: () => PageFiles;
   /** The agent id of the orchestrator. */
   orchestrator: string;
+  /** Returns the roles that the configuration in force lists; absent if there is none. */
+  listed?: () => ListedRoles;
   log: (event: { event: string; level: 'error'; error: unknown }) => void;
   /** Returns epoch milliseconds. */
   now?: () => number;
@@ -166,11 +169,12 @@ export class Dashboard {
     const operation = operationAt(path, request.method);
     const { signedIn, client, results } = session;
     if (!isPermitted(operation.needs, signedIn.permissions)) throw forbidden(path, operation, signedIn);
-    const { orchestrator } = this.#options;
+    const { orchestrator, listed } = this.#options;
     const key = request.headers['idempotency-key'];
     const context = {
       client,
       orchestrator,
+      listed,
       signedIn,
       backup: session.backup,
       key: typeof key === 'string' ? key : undefined,

@@ -1,4 +1,4 @@
-import { nearestName, suggestion } from '@signalbox/protocol/internal';
+import { nearestName, parseDuration, suggestion } from '@signalbox/protocol/internal';
 import type { z } from 'zod';
 import { keysAt } from './schema-keys.ts';
 
@@ -48,7 +48,7 @@ function problemsOf(issue: z.core.$ZodIssue, schema: z.ZodType, read: ReadValue)
       return [{ at, message: isNumber ? `must be ${boundText(issue)}` : issue.message }];
     }
     case 'invalid_type':
-      return [{ at, message: read(at) === undefined ? 'is missing' : `must be ${typeName(issue.expected)}` }];
+      return [{ at, message: wrongType(issue, { schema, read }) }];
     default:
       return [{ at, message: issue.message }];
   }
@@ -65,9 +65,86 @@ function valueAt(document: unknown, path: readonly PropertyKey[]): unknown {
 
 function unknownKey(key: string, known: string[]): string {
   if (known.length === 0) return `unknown key '${key}'`;
-  return nearestName(key, known) === undefined
+  const meant = meantKey(key, known);
+  return meant === undefined
     ? `unknown key '${key}'; known here: ${known.join(', ')}`
-    : `unknown key '${key}'${suggestion(key, known)}`;
+    : `unknown key '${key}' (did you mean '${meant}'?)`;
+}
+
+/** Keys that other programs have for what is called otherwise here. */
+const otherWords: Readonly<Record<string, readonly string[]>> = {
+  cmd: ['command'],
+  exec: ['command'],
+  arguments: ['args'],
+  environment: ['env'],
+  servers: ['mcpServers'],
+  mcp: ['mcpServers'],
+  agents: ['roles'],
+  port: ['listen'],
+  host: ['listen'],
+  address: ['listen'],
+  allow: ['tools', 'includeTools'],
+  allowedTools: ['tools', 'includeTools'],
+  deny: ['excludeTools'],
+};
+
+/** Returns the known key that somebody meant: by another word, by a few wrong letters, or by its beginning. */
+function meantKey(key: string, known: string[]): string | undefined {
+  const other = Object.hasOwn(otherWords, key) ? otherWords[key] : undefined;
+  return (
+    other?.find((name) => known.includes(name)) ??
+    nearestName(key, known) ??
+    known.find(
+      (name) => name.length >= 3 && (key.startsWith(name) || (key.length >= 3 && name.startsWith(key))),
+    )
+  );
+}
+
+/** Says which type a value must have and how it is written. No text holds the value, which may be a secret. */
+function wrongType(
+  { path, expected, message }: z.core.$ZodIssueInvalidType,
+  { schema, read }: { schema: z.ZodType; read: ReadValue },
+): string {
+  const value = read(path);
+  if (value === undefined) return 'is missing';
+  // A schema's own text says how the value is written.
+  if (!message.startsWith('Invalid input')) return message;
+  const must = `must be ${typeName(expected)}`;
+  const isList = Array.isArray(value);
+  switch (expected) {
+    case 'object':
+    case 'record': {
+      const keys = keysAt(schema, path, read);
+      const known = keys.length > 0 && keys.length <= 8 ? `, with the keys ${keys.join(', ')}` : '';
+      if (isList) return `${must}${known}, and is a list: write its entries without '- ' and without [ ]`;
+      if (value === null) return `${must}${known}, and is empty: indent the lines that belong to it`;
+      return `${must}${known}`;
+    }
+    case 'array':
+      return typeof value === 'string' ? `${must}: put it in [ ]` : must;
+    case 'string':
+      return isList ? 'must be one text, and is a list' : must;
+    case 'number':
+    case 'int':
+      return `${must}${numberCure(String(path.at(-1)), value)}`;
+    case 'boolean':
+      return typeof value === 'string' ? `${must}, without quotes` : must;
+    default:
+      return must;
+  }
+}
+
+/** Says how a text would be written as a number; times and sizes have the unit in the name of their key. */
+function numberCure(key: string, value: unknown): string {
+  if (typeof value !== 'string') return '';
+  if (/^\d+$/.test(value)) return ', without quotes';
+  const ms = parseDuration(value);
+  const unit = /Ms$/.test(key) ? 'milliseconds' : /Seconds$/.test(key) ? 'seconds' : undefined;
+  if (unit !== undefined) {
+    const written = ms === undefined ? '' : `: write ${unit === 'seconds' ? ms / 1000 : ms}`;
+    return ` of ${unit}${written}`;
+  }
+  return /bytes$/i.test(key) ? ' of bytes, without a unit, as in 1048576 for 1 MiB' : '';
 }
 
 function notOneOf(names: string[], value: unknown): string {

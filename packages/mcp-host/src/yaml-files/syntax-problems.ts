@@ -15,6 +15,7 @@ const maxProblems = 20;
 
 /** Says in the words of a person what the library says in those of YAML's grammar. */
 const plainWords: { readonly [Code in ErrorCode]?: string } = {
+  BAD_ALIAS: `a text that begins with * needs quotes, as in "*"`,
   BAD_INDENT: "the indentation is wrong here, or a '{' or '[' before it is not closed",
   BAD_SCALAR_START: 'a text that begins with this character needs quotes',
   BLOCK_AS_IMPLICIT_KEY:
@@ -22,6 +23,7 @@ const plainWords: { readonly [Code in ErrorCode]?: string } = {
   DUPLICATE_KEY: 'this key is there twice',
   MULTILINE_IMPLICIT_KEY: "this is no 'key: value': a colon is missing, or the indentation is wrong",
   MULTIPLE_DOCS: 'a second document begins here; one file holds one',
+  TAB_AS_INDENT: 'lines are indented with spaces, not with tabs',
   UNEXPECTED_TOKEN: 'this does not belong here: look for a missing quote, bracket or comma before it',
 };
 
@@ -50,16 +52,27 @@ function nodeProblems(document: Document, aliases: AliasRule): SyntaxProblem[] {
   visit(document, {
     Alias(_, node) {
       firstAlias ??= node;
+      // An alias without a name is a problem of the text already.
+      if (node.source === '') return;
       if (aliases === 'aliases refused')
         add(node, 'aliases are not read here; write out what this one means');
-      else if (!node.resolve(document)) add(node, `the alias *${node.source} stands for nothing before it`);
+      else if (!node.resolve(document))
+        add(
+          node,
+          `the alias *${node.source} stands for nothing before it; put a text that begins with * in quotes`,
+        );
     },
     Pair(_, { key }) {
       if (!isScalar(key)) add(key, 'a key must be a plain text');
       else if (key.value === '__proto__') add(key, "'__proto__' cannot be a name");
     },
   });
-  if (problems.length === 0 && aliases === 'aliases allowed' && !isReadable(document)) {
+  if (
+    problems.length === 0 &&
+    document.errors.length === 0 &&
+    aliases === 'aliases allowed' &&
+    !isReadable(document)
+  ) {
     add(firstAlias, 'the aliases stand for far too much; write out what they mean');
   }
   return problems;

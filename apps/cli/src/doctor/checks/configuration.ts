@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Config } from '@signalbox/daemon/config';
-import { configWarnings, searchedText } from '@signalbox/daemon/config/internal';
+import { configWarnings, openListeners, searchedText } from '@signalbox/daemon/config/internal';
 import { missingCommands } from '../../config/missing-commands.ts';
 import { reloadWarnings } from '../../config/reload-warnings.ts';
 import { count, linesOf } from '../../terminal/output.ts';
@@ -13,7 +13,7 @@ const mend = 'mend the file: signalbox config check shows all of it';
 /** Judges the configuration: that it can be read, and what `config check` warns of. */
 export async function configurationFindings(
   { found, config, problem }: ReadSetup,
-  env: NodeJS.ProcessEnv,
+  { env, insecure }: { env: NodeJS.ProcessEnv; insecure?: boolean | undefined },
 ): Promise<Finding[]> {
   if (problem !== undefined) return configProblems(problem);
   if (!found) return [ok(`none: ${searchedText(env)}; signalbox init writes one`)];
@@ -28,6 +28,7 @@ export async function configurationFindings(
   }
   const warnings = [
     ...config.warnings,
+    ...openListeners(config, { insecure }),
     ...missingCommands(config, env),
     ...configWarnings(config, found.file),
     ...reloadWarnings(config),

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { serverFailure } from '@signalbox/client/operator/internal';
 import type { Config } from '@signalbox/daemon/config';
 import type { McpServerConfig, ServerStatus } from '@signalbox/mcp-host';
 import type { ServerReport } from '@signalbox/protocol';
@@ -16,8 +17,9 @@ const details = (name: string): string => `signalbox tools status ${name}`;
 
 /** Judges a server that a running orchestrator hosts. */
 export function hostedServerFinding(server: ServerReport): Finding {
-  const { name, state, tool_count, last_error, circuit, uptime_ms, definitions } = server;
-  const why = last_error === undefined ? '' : `: ${last_error}`;
+  const { name, state, tool_count, circuit, uptime_ms, definitions } = server;
+  const failure = serverFailure(server);
+  const why = failure === undefined ? '' : `: ${failure}`;
   switch (state) {
     case 'backing_off':
     case 'ejected':

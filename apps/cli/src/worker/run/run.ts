@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import { roleWarning } from '@signalbox/daemon/config/internal';
 import { workspaceRecordsDirectory } from '@signalbox/daemon/data-directory';
 import { isJwt, issuerOfToken, SignalboxError } from '@signalbox/protocol';
 import {
@@ -22,7 +23,7 @@ import { startExitDeadline } from '../../process/exit-deadline.ts';
 import { warnAsProcessOne } from '../../process/process-one.ts';
 import { exitCodes } from '../../terminal/exit-codes.ts';
 import { printNotes } from '../../terminal/output.ts';
-import { listedRoles, roleWarning } from '../../token/role-warning.ts';
+import { listedRoles } from '../../token/listed-roles.ts';
 import { printPlans } from './dry-run.ts';
 import { exposedWorkspace } from './exposed-workspace.ts';
 import type { WorkerRunFlags } from './flags.ts';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { roleWarning } from '@signalbox/daemon/config/internal';
 import { servedAgentsDirectory, workspaceRecordsDirectory } from '@signalbox/daemon/data-directory';
 import {
   type AgentSetup,
@@ -26,7 +27,7 @@ import { warnAsProcessOne } from '../../process/process-one.ts';
 import { ownTracing } from '../../process/tracing.ts';
 import { exitCodes } from '../../terminal/exit-codes.ts';
 import { printNotes } from '../../terminal/output.ts';
-import { listedRoles, roleWarning } from '../../token/role-warning.ts';
+import { listedRoles } from '../../token/listed-roles.ts';
 import { printPlans } from '../run/dry-run.ts';
 import { exposedWorkspace } from '../run/exposed-workspace.ts';
 import type { SetupFlags } from '../run/flags.ts';

@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts';
 import { sharedListenAddress } from './listen-addresses.ts';
+import { literalValues } from './literal-values.ts';
 import { unknownMappedRoles } from './mapped-roles.ts';
 import { unknownRecipients } from './unknown-recipients.ts';
 import { unmatchedPatterns } from './unmatched-patterns.ts';
@@ -11,5 +12,6 @@ export function configWarnings(config: Config, file: string): string[] {
     ...unknownMappedRoles(config, file),
     ...sharedListenAddress(config, file),
     ...unknownRecipients(config, file),
+    ...literalValues(config),
   ];
 }

@@ -251,60 +251,66 @@ const unreadHintSchema = z.enum(unreadHints, {
 });
 
 /** A role as an entry of `roles` is written. */
-export const roleEntrySchema = z.strictObject({
-  tools: toolPatterns.describe(
-    'names of tools, patterns with *, or server:tool as in github:*, that the role sees and may call; must be there',
-  ),
-  prompts: toolPatterns
-    .optional()
-    .describe(
-      'prompts that the role sees and may get: names, patterns with *, or server:prompt; default none',
+export const roleEntrySchema = z.strictObject(
+  {
+    tools: toolPatterns.describe(
+      'names of tools, patterns with *, or server:tool as in github:*, that the role sees and may call; must be there',
     ),
-  resources: resourcePatterns
-    .optional()
-    .describe(
-      'resources that the role sees and may read: SERVER:URI as in files:file:///srv/docs/*; * stands for any text; default none',
-    ),
-  ask: z
-    .array(askRuleSchema)
-    .optional()
-    .describe(
-      'calls that wait until a person approves them: patterns of tools, { tool, when: { ARGUMENT: VALUE } } or { annotations: destructive }; default none',
-    ),
-  results: z
-    .strictObject({
-      maxInlineBytes: z
-        .int()
-        .min(leastInlineBytes)
-        .optional()
-        .describe(
-          `longest result of a tool that an agent of the role is shown, in bytes of JSON, at least ${leastInlineBytes}; of a longer one it is shown a preview, and reads the rest in parts; default none`,
-        ),
-    })
-    .optional(),
-  mailbox: mailboxSchema
-    .optional()
-    .describe('mailbox tools that an MCP client of the role is shown: false, or a list; default all'),
-  unreadHint: unreadHintSchema
-    .optional()
-    .describe(
-      'how an agent of the role is told of new mail: text (in results without structuredContent, too), meta (in _meta and in mailbox results) or off; default text',
-    ),
-  budget: budgetSchema.optional().describe('calls that each worker of the role may make in a time'),
-  sharedBudget: budgetSchema
-    .optional()
-    .describe('calls that all workers of the role together may make in a time; counts besides budget'),
-  send: z
-    .strictObject({
-      to: z.array(nonEmpty).describe('agent ids and groups, or patterns with *, as in role:*'),
-      kinds: z.array(kindSchema).describe('kinds of messages'),
-    })
-    .optional()
-    .describe(
-      'messages that the broker accepts from the role: to whom, and of which kinds; default ask, task and note to every agent and group',
-    ),
-  limits: roleLimitsSchema.optional(),
-});
+    prompts: toolPatterns
+      .optional()
+      .describe(
+        'prompts that the role sees and may get: names, patterns with *, or server:prompt; default none',
+      ),
+    resources: resourcePatterns
+      .optional()
+      .describe(
+        'resources that the role sees and may read: SERVER:URI as in files:file:///srv/docs/*; * stands for any text; default none',
+      ),
+    ask: z
+      .array(askRuleSchema)
+      .optional()
+      .describe(
+        'calls that wait until a person approves them: patterns of tools, { tool, when: { ARGUMENT: VALUE } } or { annotations: destructive }; default none',
+      ),
+    results: z
+      .strictObject({
+        maxInlineBytes: z
+          .int()
+          .min(leastInlineBytes)
+          .optional()
+          .describe(
+            `longest result of a tool that an agent of the role is shown, in bytes of JSON, at least ${leastInlineBytes}; of a longer one it is shown a preview, and reads the rest in parts; default none`,
+          ),
+      })
+      .optional(),
+    mailbox: mailboxSchema
+      .optional()
+      .describe('mailbox tools that an MCP client of the role is shown: false, or a list; default all'),
+    unreadHint: unreadHintSchema
+      .optional()
+      .describe(
+        'how an agent of the role is told of new mail: text (in results without structuredContent, too), meta (in _meta and in mailbox results) or off; default text',
+      ),
+    budget: budgetSchema.optional().describe('calls that each worker of the role may make in a time'),
+    sharedBudget: budgetSchema
+      .optional()
+      .describe('calls that all workers of the role together may make in a time; counts besides budget'),
+    send: z
+      .strictObject(
+        {
+          to: z.array(nonEmpty).describe('agent ids and groups, or patterns with *, as in role:*'),
+          kinds: z.array(kindSchema).describe('kinds of messages'),
+        },
+        { error: 'must be written as { to: ["role:*"], kinds: [ask, note] }' },
+      )
+      .optional()
+      .describe(
+        'messages that the broker accepts from the role: to whom, and of which kinds; default ask, task and note to every agent and group',
+      ),
+    limits: roleLimitsSchema.optional(),
+  },
+  { error: 'must say what the role may use, as in { tools: ["*"] } or { tools: [] }' },
+);
 
 const approvalsSchema = z.strictObject({
   deadlineMs: milliseconds
@@ -327,12 +333,15 @@ const groupNameSchema = z.string().refine((name) => isRecipient(`group:${name}`)
 });
 
 /** A group as an entry of `groups` is written. */
-export const groupEntrySchema = z.strictObject({
-  roles: z
-    .array(roleSchema)
-    .min(1, { error: 'must name at least one role, as in roles: [crawler]' })
-    .describe('roles whose agents are the members; must be there'),
-});
+export const groupEntrySchema = z.strictObject(
+  {
+    roles: z
+      .array(roleSchema)
+      .min(1, { error: 'must name at least one role, as in roles: [crawler]' })
+      .describe('roles whose agents are the members; must be there'),
+  },
+  { error: 'must say whose agents are its members, as in { roles: [crawler] }' },
+);
 
 const hostPattern = z
   .string()

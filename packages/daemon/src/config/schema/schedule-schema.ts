@@ -5,9 +5,12 @@ import { z } from 'zod';
 import { innerKinds } from './hook-schema.ts';
 import { nonEmpty } from './value-schemas.ts';
 
-const duration = z.string().refine((text) => parseDuration(text) !== undefined, {
-  error: 'must be a number and s, m, h or d, as in 15m',
-});
+const durationProblem = { error: 'must be a number and s, m, h or d, as in 15m' };
+const duration = z
+  .string(durationProblem)
+  .refine((text) => parseDuration(text) !== undefined, durationProblem);
+
+const catchUpProblem = { error: 'must be a time, as in 2h, or none' };
 
 /** A schedule as an entry of `schedules` is written. */
 export const scheduleEntrySchema = z
@@ -34,10 +37,8 @@ export const scheduleEntrySchema = z
       .describe('kind of the messages; default task'),
     text: nonEmpty.describe('what the messages say; must be there'),
     catchUp: z
-      .string()
-      .refine((text) => text === 'none' || parseDuration(text) !== undefined, {
-        error: 'must be a time, as in 2h, or none',
-      })
+      .string(catchUpProblem)
+      .refine((text) => text === 'none' || parseDuration(text) !== undefined, catchUpProblem)
       .optional()
       .describe(
         'a run that was missed while no broker ran happens at the next start if it is less old; none: it never does; default: the last one does',

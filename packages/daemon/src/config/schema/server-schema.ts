@@ -138,7 +138,11 @@ const entryShape = z.strictObject({
     .optional()
     .describe('stdio, or http, which is the default if there is a url; streamable-http is the same as http'),
   transport_type: transport.optional().describe('the same as type'),
-  command: nonEmpty
+  command: z
+    .string({
+      error: 'must be one text, the program; what follows it goes into args, as in args: [server.js]',
+    })
+    .pipe(nonEmpty)
     .optional()
     .describe(
       'program of a server that is run here; if it begins with ./ or ../ and there is no cwd, relative to the file',

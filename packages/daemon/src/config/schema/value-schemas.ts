@@ -76,13 +76,16 @@ export const variablePattern = nonEmpty
   });
 
 /** At most so many calls in so much time. */
-export const budgetSchema = z.strictObject({
-  calls: z.int().min(1).max(1_000_000_000),
-  perSeconds: z
-    .int()
-    .min(1)
-    .max(Math.floor(longestMs / 1000)),
-});
+export const budgetSchema = z.strictObject(
+  {
+    calls: z.int().min(1).max(1_000_000_000),
+    perSeconds: z
+      .int()
+      .min(1)
+      .max(Math.floor(longestMs / 1000)),
+  },
+  { error: 'must be written as { calls: 100, perSeconds: 60 }' },
+);
 
 /** One path, or several. */
 export const paths = z.union([nonEmpty, z.array(nonEmpty)], {

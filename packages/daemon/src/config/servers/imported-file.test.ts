@@ -167,7 +167,9 @@ test('The lines of a file are those that people see, however much of it is passe
   const { origins, warnings } = readConfig(own, { env: {} });
   expect(origins.a?.line).toBe(6);
   expect(warnings).toEqual([
-    expect.stringMatching(/lines\.json:7: mcpServers\.b\.args: must be a list; this server is left out$/),
+    expect.stringMatching(
+      /lines\.json:7: mcpServers\.b\.args: must be a list: put it in \[ \]; this server is left out$/,
+    ),
   ]);
 });
 

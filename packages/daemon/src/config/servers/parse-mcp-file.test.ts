@@ -170,7 +170,7 @@ test('A file without servers, or with both sections, or that is no file of serve
   expect(top('{}')).toContain("unknown format; nearest: 'mcpServers' (Claude Code");
   expect(top('[1]')).toContain('unknown format');
   expect(top('{"mcpServers": {}, "servers": {}}')).toContain('keep one of the two');
-  expect(top('{"mcpServers": [1]}')).toBe('must be a mapping (name: value)');
+  expect(top('{"mcpServers": [1]}')).toMatch(/^must be a mapping \(name: value\), and is a list/);
   expect(top('{"mcpServers": {"__proto__": {"command": "x"}}}')).toBe("'__proto__' cannot be a name");
   expect(top('{"mcpServers": {')).not.toBe('');
 });

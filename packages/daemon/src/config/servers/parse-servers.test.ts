@@ -46,15 +46,15 @@ test.each([
 test.each([
   ['share: everybody', 'mcpServers.a.share: must be one of: all, role, worker'],
   ['share: workers', "mcpServers.a.share: must be one of: all, role, worker (did you mean 'worker'?)"],
-  ['lazy: "yes"', 'mcpServers.a.lazy: must be true or false'],
+  ['lazy: "yes"', 'mcpServers.a.lazy: must be true or false, without quotes'],
   ['keepAliveMs: -1', 'mcpServers.a.keepAliveMs: must be at least 0'],
-  ['keepAliveMs: 5m', 'mcpServers.a.keepAliveMs: must be a number'],
+  ['keepAliveMs: 5m', 'mcpServers.a.keepAliveMs: must be a number of milliseconds: write 300000'],
   ['keepAliveMs: 9999999999', 'mcpServers.a.keepAliveMs: must be at most 2147483647'],
   ['maxRestarts: 1.5', 'mcpServers.a.maxRestarts: must be a whole number'],
   ['restartWindowMs: 0', 'mcpServers.a.restartWindowMs: must be at least 1'],
   ['downWaitMs: -1', 'mcpServers.a.downWaitMs: must be at least 0'],
   ['circuitThreshold: 0', 'mcpServers.a.circuitThreshold: must be at least 1'],
-  ['circuitResetMs: soon', 'mcpServers.a.circuitResetMs: must be a number'],
+  ['circuitResetMs: soon', 'mcpServers.a.circuitResetMs: must be a number of milliseconds'],
   ['concurrency: 0', 'mcpServers.a.concurrency: must be at least 1'],
   ['timeoutMs: 0', 'mcpServers.a.timeoutMs: must be at least 1'],
   ['protocol: modern', 'mcpServers.a.protocol: must be one of: legacy, auto'],
@@ -65,7 +65,7 @@ test.each([
     "mcpServers.a.toolDiscovery: unknown key 'toolDiscovery' (did you mean 'tool_discovery'?)",
   ],
   ['card: ""', 'mcpServers.a.card: must not be empty'],
-  ['safeToRepeat: get_*', 'mcpServers.a.safeToRepeat: must be a list'],
+  ['safeToRepeat: get_*', 'mcpServers.a.safeToRepeat: must be a list: put it in [ ]'],
   ['neverRepeat: [1]', 'mcpServers.a.neverRepeat[0]: must be a text (put it in quotes)'],
 ])('%s is a problem of its own.', (entry, problem) => {
   expect(stdio(entry)).toEqual([problem]);
@@ -179,7 +179,7 @@ test('Budgets, limits, capability paths and hosts have good and bad values too.'
     'orchestrator.maxProcesses: must be at least 1',
     "orchestrator.budgets.perRole: unknown key 'perRole'; known here: perWorker",
     'roles.a.budget.perSeconds: is missing',
-    'roles.a.sharedBudget: must be a mapping (key: value)',
+    'roles.a.sharedBudget: must be written as { calls: 100, perSeconds: 60 }',
   ]);
 });
 

@@ -1,6 +1,7 @@
 import type { BrokerClient } from '@signalbox/client';
 import { type Permission, SignalboxError } from '@signalbox/protocol';
 import type { z } from 'zod';
+import type { ListedRoles } from '../../config/internal.ts';
 import type { SignedIn } from '../access.ts';
 import type { SessionBackup } from '../sessions/session-backup.ts';
 
@@ -9,6 +10,8 @@ export interface ApiContext {
   client: BrokerClient;
   /** The agent id of the orchestrator. */
   orchestrator: string;
+  /** Returns the roles that the configuration in force lists. */
+  listed?: (() => ListedRoles) | undefined;
   signedIn: Omit<SignedIn, 'token'>;
   /** The latest backup that the session made, or is making. */
   backup: Pick<SessionBackup, 'state' | 'begin'>;

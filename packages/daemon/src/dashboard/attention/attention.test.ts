@@ -38,6 +38,7 @@ function facts(change: Partial<AttentionFacts> = {}): AttentionFacts {
     orchestrator: { name: 'orchestrator', state: 'ready', servers: [] },
     calls: [],
     holds: [],
+    stranded: [],
     own: { agent: 'operator.alice', mail: [] },
     ...change,
   };
@@ -52,7 +53,14 @@ function agent(change: Partial<AgentSummary>): AgentSummary {
 }
 
 function server(change: Partial<ServerReport>): AttentionFacts['orchestrator'] {
-  const report = { name: 'files', state: 'ready', circuit: 'closed', tool_problems: [], ...change };
+  const report = {
+    name: 'files',
+    state: 'ready',
+    circuit: 'closed',
+    tool_problems: [],
+    stderr_tail: '',
+    ...change,
+  };
   return { name: 'orchestrator', state: 'ready', servers: [report as unknown as ServerReport] };
 }
 
@@ -87,6 +95,24 @@ test.each<[string, Partial<AttentionFacts>, string, 'now' | 'soon']>([
     'now',
   ],
   ['a server that was ejected', { orchestrator: server({ state: 'ejected' }) }, 'not started again', 'now'],
+  [
+    'the last line of a server that failed',
+    {
+      orchestrator: server({
+        state: 'backing_off',
+        last_error: 'it exited',
+        stderr_tail: 'cannot open /x\n',
+      }),
+    },
+    'Last error: it exited; its last words: cannot open /x',
+    'now',
+  ],
+  [
+    'tokens whose role was removed',
+    { stranded: ['role x is not in a.yaml'] },
+    'Role x is not in a.yaml.',
+    'soon',
+  ],
   ['an open circuit', { orchestrator: server({ circuit: 'open' }) }, 'gets no calls', 'now'],
   ['a server that needs a sign-in', { orchestrator: server({ state: 'needs_auth' }) }, 'sign in', 'now'],
   [

@@ -12,6 +12,7 @@ import {
   isNotableLeap,
   isRenewedByHand,
   isStoreNearlyFull,
+  serverFailure,
 } from '@signalbox/client/operator/internal';
 import type {
   Approval,
@@ -69,6 +70,8 @@ export interface AttentionFacts {
   deadLetters: { messages: readonly DeadLetter[]; more: boolean };
   tokens: readonly ListedToken[];
   hooks: readonly WebhookReport[];
+  /** Warnings about tokens whose role the configuration does not list. */
+  stranded: readonly string[];
   orchestrator: OrchestratorStatus;
   /** Absent if the orchestrator did not answer. */
   calls?: readonly CallRecord[];
@@ -112,6 +115,7 @@ export function attentionOf(facts: AttentionFacts, now: number): AttentionItem[]
     ...deadLetterItems(facts.deadLetters, facts.broker),
     ...facts.tokens.flatMap((token) => tokenItem(token, now)),
     ...facts.hooks.flatMap((hook) => hookItem(hook, now)),
+    ...facts.stranded.map(strandedItem),
   ];
   const rank = ({ level }: AttentionItem): number => (level === 'now' ? 0 : 1);
   const age = ({ since }: AttentionItem): number => since ?? 0;
@@ -209,9 +213,11 @@ const troubles: Partial<Record<ServerReport['state'], { what: string; reload: bo
   needs_auth: { what: 'Somebody has to sign in to the server.', reload: false },
 };
 
-function serverItem({ name, state, circuit, last_error, tool_problems }: ServerReport): AttentionItem[] {
+function serverItem(server: ServerReport): AttentionItem[] {
+  const { name, state, circuit, tool_problems } = server;
+  const failure = serverFailure(server);
   const about = { who: name, link: `/servers?server=${encodeURIComponent(name)}` };
-  const error = last_error === undefined ? '' : ` Last error: ${last_error}`;
+  const error = failure === undefined ? '' : ` Last error: ${failure}`;
   const reload = { label: 'Reload', command: 'servers/reload', params: { server: name } };
   const trouble = troubles[state];
   if (trouble) {
@@ -374,6 +380,11 @@ function tokenItem(token: ListedToken, now: number): AttentionItem[] {
   if (expires_at === undefined || !isRenewedByHand(token) || !endsSoon(token, now)) return [];
   const what = `A token with role ${role} ${expires_at > now ? 'expires soon' : 'has expired'}.`;
   return [{ id: `token ${id}`, level: 'soon', who: agent, what, since: expires_at, link: '/system' }];
+}
+
+function strandedItem(warning: string): AttentionItem {
+  const what = `${warning.charAt(0).toUpperCase()}${warning.slice(1)}.`;
+  return { id: warning, level: 'soon', who: 'tokens', what, link: '/system' };
 }
 
 function hookItem({ name, last_refusal }: WebhookReport, now: number): AttentionItem[] {

@@ -8,6 +8,7 @@ import {
   readStatus,
 } from '@signalbox/client/operator';
 import { readFleet, summariesOf } from '@signalbox/client/operator/internal';
+import { strandedRoles } from '../../config/internal.ts';
 import type { ApiContext } from '../api/operation.ts';
 import { isMissing, orMissing } from '../api/or-missing.ts';
 import { type AttentionItem, attentionOf } from './attention.ts';
@@ -60,6 +61,7 @@ export async function readAttention(context: ApiContext): Promise<Attention> {
     ...(approvals && { approvals }),
     holds,
     ...(withheld && { withheld }),
+    stranded: strandedRoles(tokens, context.listed?.()),
     own: { agent: signedIn.agent, mail },
   };
   return {

@@ -215,7 +215,12 @@ env_vars = [{ name = "TOKEN", source = "remote" }]
   const sources = { env, readFile: () => '' };
   const parsed = parseMcpFile(text, { file: at.codex, pointer: [] }, sources, () => true);
   expect(parsed.skipped).toEqual([
-    { server: 'my docs', line: 9, path: 'mcp_servers.my docs.enabled_tools', message: 'must be a list' },
+    {
+      server: 'my docs',
+      line: 9,
+      path: 'mcp_servers.my docs.enabled_tools',
+      message: 'must be a list: put it in [ ]',
+    },
     expect.objectContaining({ server: 'far', line: 19, path: 'mcp_servers.far.env_vars' }),
   ]);
   expect(parsed.lines.get('run')).toBe(11);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type ListedRoles, roleWarning } from './role-warning.ts';
+import { type ListedRoles, roleWarning, strandedRoles } from './listed-roles.ts';
 
 const roles = { researcher: { tools: [] }, writer: { tools: [] } };
 const closed: ListedRoles = { roles, unlisted: 'deny', file: 'fleet.yaml' };
@@ -10,6 +10,21 @@ test('A role that is not listed is warned about, with the nearest name and what 
   );
   expect(roleWarning('builder', closed)).toContain('it lists researcher, writer');
   expect(roleWarning('writr', { ...closed, unlisted: 'allow' })).toContain('may use every tool');
+});
+
+test('Tokens whose role is not listed are named together with their agents, those that may issue such tokens too.', () => {
+  const tokens = [
+    ...['rosa', 'walt', 'rosa'].map((agent) => ({ agent, role: 'tester' })),
+    { agent: 'ci-*', role: 'writer', roles: ['writer', 'builder'] },
+    { agent: 'operator', role: 'operator' },
+  ];
+  const warnings = strandedRoles(tokens, closed);
+  expect(warnings).toHaveLength(2);
+  expect(warnings[0]).toMatch(
+    /^role 'tester' is not in fleet\.yaml .*; there are tokens with it for rosa, walt$/,
+  );
+  expect(warnings[1]).toMatch(/^role 'builder' .*; there are tokens with it for ci-\*$/);
+  expect(strandedRoles(tokens, undefined)).toEqual([]);
 });
 
 test.each([
