@@ -227,7 +227,8 @@ describe('a data directory that has lost something', () => {
     const database = readFileSync(messages);
     await (await startBroker({ dataDir, port: 0 })).stop();
     writeFileSync(messages, database);
-    writeFileSync(log, whole.subarray(0, statSync(messages).size === 0 ? 0 : whole.length - 40_000));
+    // The file may hold older frames behind those that count: only its first frame stays.
+    writeFileSync(log, whole.subarray(0, statSync(messages).size === 0 ? 0 : 5000));
     await expectLossToBeAccepted(dataDir, /has lost its last \d+ commits? \(numbers? .*--accept-loss/);
     expect(existsSync(messages)).toBe(true);
     rmSync(`${messages}.mark`);

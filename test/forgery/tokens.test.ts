@@ -32,7 +32,7 @@ describe('a revoked token', () => {
     });
     other.send(note('twin'), '{}');
     expect(await other.next('delivered')).toMatchObject({ id: 'twin' });
-    await audited.expectAudit({ 'mallory unauthorized': 1, ' unauthorized': 1 });
+    await audited.expectAudit({ ' unauthorized': 1 });
   });
 
   it('stores of a burst in flight exactly what has a receipt', async () => {
@@ -72,7 +72,7 @@ describe('an expired token', () => {
     });
     other.send(note('twin'), '{}');
     expect(await other.next('delivered')).toMatchObject({ id: 'twin' });
-    await audited.expectAudit({ 'mallory unauthorized': 1, ' unauthorized': 1 });
+    await audited.expectAudit({ ' unauthorized': 1 });
   });
 });
 
