@@ -18,7 +18,11 @@ export async function bundledFiles({ root, input, dir }) {
     external,
     platform: 'node',
     tsconfig: false,
-    resolve: { conditionNames: ['@signalbox/source', 'module', 'node', 'import', 'default'] },
+    resolve: {
+      conditionNames: ['@signalbox/source', 'module', 'node', 'import', 'default'],
+      // Its main file asks for the others by a variable, which no bundler follows.
+      alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
+    },
     onLog(level, { message }) {
       if (level === 'warn') throw new Error(message);
     },

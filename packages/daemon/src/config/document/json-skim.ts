@@ -295,7 +295,7 @@ export class JsonSkim {
 const wordEnds: ReadonlySet<string> = new Set(' \t\r\n,:{}[]"/');
 
 /** Returns true if the character at an offset is escaped by a backslash. Backslashes before `from` do not count. */
-export function isEscaped(text: string, at: number, from: number): boolean {
+function isEscaped(text: string, at: number, from: number): boolean {
   let backslashes = 0;
   while (at - backslashes > from && text[at - backslashes - 1] === '\\') backslashes++;
   return backslashes % 2 === 1;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { readBySchema, resolveDocument, withoutKeys } from '../document/check-document.ts';
 import type { ConfigProblem } from '../document/config-problem.ts';
 import { entryLines, keyText, removeEntries, sectionOf } from '../document/read-document.ts';
-import { readJson } from '../document/read-json.ts';
+import { readJsonDocument } from '../document/read-json-document.ts';
 import type { ReferenceSources, ReferredSecrets } from '../document/references.ts';
 import { importedServerSchema, type McpServerEntry, serverNameSchema } from '../schema/server-schema.ts';
 import type { ClientFormat, EntryReader } from './formats/client-format.ts';
@@ -52,7 +52,7 @@ export function parseMcpFile(
     ...{ names: [], servers: {}, skipped: [], warnings: [], lacksServers: false },
     ...{ lines: new Map<string, number>(), secrets: new Map<string, string[]>() },
   };
-  const read = file.endsWith('.toml') ? readTomlDocument(text) : readJson(text);
+  const read = file.endsWith('.toml') ? readTomlDocument(text) : readJsonDocument(text);
   if ('problems' in read) return { ...nothing, problems: read.problems };
   const { document, lineAt } = read;
   const lacking = { ...nothing, lacksServers: isMap(document.contents) };

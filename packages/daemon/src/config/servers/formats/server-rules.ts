@@ -1,6 +1,6 @@
 import { messageOf } from '@signalbox/protocol';
 import { errnoOf, mayMatchStart } from '@signalbox/protocol/internal';
-import { readJson } from '../../document/read-json.ts';
+import { readJsonDocument } from '../../document/read-json-document.ts';
 import type { ClientFormat, ServerRules } from './client-format.ts';
 import { asksFirst } from './meanings.ts';
 
@@ -22,7 +22,7 @@ export const allowedServers: Rules = ({ mcp }, server) => {
 /** `copilot mcp disable` writes the names of servers into the file beside that of the servers. */
 export const copilotSwitches: Rules = (_, server, { readFile }) => {
   try {
-    const read = readJson(readFile('./settings.json'));
+    const read = readJsonDocument(readFile('./settings.json'));
     if ('problems' in read)
       return { refused: 'settings.json beside this file, which may switch it off, is not JSON' };
     return names(Object(read.document.toJS()).disabledMcpServers).includes(server) ? { disabled: true } : {};

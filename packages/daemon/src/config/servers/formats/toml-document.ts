@@ -1,10 +1,10 @@
 import { messageOf } from '@signalbox/protocol';
 import { parse, TomlError } from 'smol-toml';
 import type { ReadDocument } from '../../document/read-document.ts';
-import { readJson } from '../../document/read-json.ts';
+import { readJsonDocument } from '../../document/read-json-document.ts';
 
 /** Reads a TOML text as the same document as JSON would give, with the lines of its tables and keys. */
-export function readTomlDocument(text: string): ReturnType<typeof readJson> {
+export function readTomlDocument(text: string): ReturnType<typeof readJsonDocument> {
   let root: unknown;
   try {
     root = parse(text, { integersAsBigInt: 'asNeeded' });
@@ -17,7 +17,7 @@ export function readTomlDocument(text: string): ReturnType<typeof readJson> {
     };
   }
   const { json, places } = jsonWithPlaces(root, linesOf(text));
-  const read = readJson(json);
+  const read = readJsonDocument(json);
   if ('problems' in read) return read;
   const lineAt: ReadDocument['lineAt'] = (offset) =>
     places.findLast((place) => place.offset <= offset)?.line ?? 1;

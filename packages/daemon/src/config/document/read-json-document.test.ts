@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { readJson } from './read-json.ts';
+import { readJsonDocument } from './read-json-document.ts';
 
 function read(text: string) {
-  const read = readJson(text);
+  const read = readJsonDocument(text);
   return 'problems' in read
     ? read.problems.map(({ line, message }) => `${line}: ${message}`)
     : read.document.toJS();
@@ -26,7 +26,7 @@ test.each([
 test('Comments and commas before an end are passed over, and each part has its line.', () => {
   const text = '// one\n{ /* two\n */ "a": "// no", // three\n"b": [1, /* x */ 2,],\n}\n/**/';
   expect(read(text)).toEqual({ a: '// no', b: [1, 2] });
-  const found = readJson(text) as Extract<ReturnType<typeof readJson>, { document: unknown }>;
+  const found = readJsonDocument(text) as Extract<ReturnType<typeof readJsonDocument>, { document: unknown }>;
   const offset = text.indexOf('"b"');
   expect(found.lineAt(offset)).toBe(4);
 });
