@@ -25,9 +25,9 @@ import type { DaySample } from './soak-verdict.ts';
 
 export interface MonthReport {
   days: DaySample[];
-  /** What was done otherwise than it should have been. */
+  /** The things that were not done as they should have been. */
   wrong: string[];
-  /** What was done, in words. */
+  /** The things that were done, in words. */
   done: string;
 }
 

@@ -10,7 +10,7 @@ export interface SoakSample extends ProcessFacts {
   journalMiB: number;
 }
 
-/** What a day of a month left, after its garbage was collected. Sizes in MiB. */
+/** The state after a day of a month, when its garbage was collected. Sizes in MiB. */
 export interface DaySample extends ProcessFacts {
   day: number;
   heapMiB: number;
@@ -59,7 +59,7 @@ export function judgeSoak(samples: readonly SoakSample[], expectedProcesses: num
   ];
 }
 
-/** Judges the days of a month in the same way: whatever is kept for a time has reached its level in the first third of a month. */
+/** Judges the days of a month in the same way: data that are kept for a time have reached their level in the first third of a month. */
 export function judgeMonth(days: readonly DaySample[]): SoakJudgement[] {
   const { level } = thirds(days);
   return [

@@ -27,15 +27,15 @@ export interface UpSoakOptions {
 export interface UpSoakReport {
   samples: SoakSample[];
   expectedProcesses: number;
-  /** What was lost or done twice. */
+  /** The messages and calls that were lost or done twice. */
   wrong: string[];
-  /** What was done, in words. */
+  /** The things that were done, in words. */
   done: string;
 }
 
 const minute = 60_000;
 const hour = 60 * minute;
-/** How far the wall clock of `up` and its children is from the real time, one after the other. */
+/** The differences between the wall clock of `up` and its children and the real time, one after the other. */
 const offsets = [2 * hour, -30 * minute, 0, 24 * hour, 10_000, -2 * hour, 0] as const;
 const deadlineMs = 15_000;
 const tickMs = 200;

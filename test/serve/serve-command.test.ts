@@ -168,7 +168,7 @@ test('A serve under kill -9 leaves no process and no file; the next one gets the
   expect(eventsOf(next.run, 'turn_started')[0]).toMatchObject({ messages: [{ attempt: 2 }] });
 });
 
-test('A program that fails whatever it gets loses no mail: ps and status say since when and why, and all is answered when it works.', async () => {
+test('A program that fails on every message loses no mail: ps and status say since when and why, and all is answered when it works.', async () => {
   const broken = join(home.path, 'broken', 'mended');
   const { run } = await serve(
     'broken',

@@ -54,7 +54,7 @@ const revisions: OddRevision[] = runsAll ? ['2025-11-25', '2026-07-28'] : ['2025
 const hasNoTools = /^capabilities_(?:6|tools_0)$/;
 
 test.each(revisions)(
-  'A server over HTTP whose handshake in revision %s official clients accept is served with whatever it says of itself; another one is named with a reason.',
+  'A server over HTTP whose handshake in revision %s official clients accept is served with all that it says of itself; another one is named with a reason.',
   async (revision) => {
     const variants = handshakes[revision];
     const cases = new Map(

@@ -235,7 +235,7 @@ const notes: OddCases['notes'] = Object.fromEntries([
   ['answer to nobody', [{ jsonrpc: '2.0', id: 12_345, result: {} }]],
 ]);
 
-/** How an odd server is reached. */
+/** The way in which an odd server is reached. */
 const ways: { transport: 'stdio' | 'http'; revision: OddRevision }[] = [
   { transport: 'stdio', revision: '2025-11-25' },
 ];
@@ -327,7 +327,7 @@ describe.each(ways)('An odd server over $transport in revision $revision', (way)
   });
   afterAll(() => started?.[Symbol.asyncDispose]());
 
-  test('Whatever entry of a list both official clients take directly, they take through us unchanged; one that they refuse takes no other away.', async () => {
+  test('An entry of a list that both official clients take directly, they take through us unchanged; one that they refuse takes no other away.', async () => {
     const differences: string[] = [];
     for (const method of Object.keys(keyOf) as ListMethod[]) {
       const byKey = (entries: Listed[]) => new Map(entries.map((entry) => [keyOf[method](entry), entry]));
@@ -356,7 +356,7 @@ describe.each(ways)('An odd server over $transport in revision $revision', (way)
     expect(differences).toEqual([]);
   });
 
-  test('Whatever a server answers, the official clients accept it through us and find its words in it; what they accept directly is unchanged.', async () => {
+  test('Any answer of a server is accepted by the official clients through us and find its words in it; what they accept directly is unchanged.', async () => {
     const requests: Record<string, (client: OfficialClient, key: string) => Promise<unknown>> = {
       'tools/call': (client, key) => client.call('plain', key),
       'prompts/get': (client, key) => client.prompt('plain', key),
@@ -396,7 +396,7 @@ describe.each(ways)('An odd server over $transport in revision $revision', (way)
     expect(differences).toEqual([]);
   });
 
-  test('Whatever a server tells before an answer, it takes the answer from nobody, and official clients are told what they are told directly.', async () => {
+  test('A message of a server before an answer takes the answer from nobody, and official clients are told what they are told directly.', async () => {
     const differences: string[] = [];
     for (const [i, { direct, through }] of clients.entries()) {
       for (const [key, sent] of Object.entries(notes)) {

@@ -12,12 +12,12 @@ const mayBeOdd = /"(?:_meta|params|result|error)"\s*:\s*[^{\s]|"code"\s*:\s*[^\d
 
 /**
  * Returns a JSON-RPC message in a form that clients accept, where they would refuse it as its server sent it and another form means the
- * same: serializers write `null` for what is absent, and members of their own. A message that needs no mending is the same object. Returns `undefined` for an answer
- * that is neither a result nor an error.
+ * same: serializers write `null` for absent values, and members of their own. A message that needs no mending is the same object. Returns
+ * `undefined` for an answer that is neither a result nor an error.
  */
 export function mendedMessage<Message extends Json>(message: Message): Message | undefined {
   const { method, result } = message;
-  // Nearly all messages are such answers.
+  // Nearly all messages are answers of this form.
   const isPlain = method === undefined && isJsonObject(result) && result._meta === undefined;
   if (isPlain && Object.keys(message).length === 3) return message;
   return mended(message) as Message | undefined;
@@ -67,7 +67,7 @@ function withoutOddMeta(holder: Json): Json {
   return rest;
 }
 
-/** Returns an error with a code and a message. Its server's words are kept, whatever it gave them for a code. */
+/** Returns an error with a code and a message. The words of its server are kept under any code. */
 function mendedError(error: unknown): unknown {
   if (typeof error === 'string') return { code: internalError, message: error };
   if (!isJsonObject(error)) return undefined;

@@ -24,7 +24,7 @@ export interface AgentCli {
   servers(entries: Record<string, ServerEntry>, home: string): ClientSetup;
   /** Gives it one prompt, after which it ends. */
   prompt(text: string): string[];
-  /** How it ends a server, as the record says it, if a server sees another sign of it in each run. */
+  /** The way in which it ends a server, in the words of the record, if a server sees another sign of it in each run. */
   ending?: string;
 }
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { DirectRecord } from './direct-record.ts';
 import type { ThroughRecord } from './through-record.ts';
 
-/** What was seen of one version of a client. */
+/** The observations of one version of a client. */
 export interface ClientRecord {
   client: string;
   package: string;

@@ -25,7 +25,7 @@ const probeSteps: readonly Step[] = [
   [{ tool: 'lives' }],
 ];
 
-/** What the log of a probe holds. */
+/** The entries of the log of a probe. */
 interface ProbeLog {
   starts: { cwd: string; variables: string[] }[];
   messages: Json[];
@@ -50,7 +50,7 @@ async function readProbeLog(path: string): Promise<ProbeLog> {
   };
 }
 
-/** What a client did with the probe, and what its model was told of it. */
+/** The actions of a client on the probe, and the texts that its model was told of it. */
 export interface DirectRecord {
   /** The requests before the first call, with their parameters. */
   handshake: { method: string; params?: unknown }[];
@@ -68,15 +68,15 @@ export interface DirectRecord {
   ended: string[];
   startsAgain: boolean;
   isListed: boolean;
-  /** How the tools are named, by the server's names; `null` if the model is not told of one. */
+  /** The names under which the tools are shown, by the server's names; `null` if the model is not told of one. */
   names: Record<string, string | null>;
-  /** How many characters of the instructions the first request to the model holds, and how many they have. */
+  /** The characters of the instructions that the first request to the model holds, and all of them. */
   instructions: { read: number; of: number };
   /** The schema of the probe's tool `schemas`, as the model is told of it. */
   schema: unknown;
-  /** How many characters the model reads of a result of 100,000. */
+  /** The number of characters that the model reads of a result of 100,000. */
   readOfLarge: number;
-  /** What the model reads of each call, as its client sends it. */
+  /** The texts that the model reads of each call, as its client sends them. */
   read: Record<string, unknown>;
 }
 
@@ -144,7 +144,7 @@ function directRecord(probe: ProbeLog, mortal: ProbeLog, model: ModelNotes): Dir
   };
 }
 
-/** What the model read of each call, by its tool. */
+/** The texts that the model read of each call, by its tool. */
 export function readResults(steps: readonly Step[], { read }: ModelNotes): Record<string, unknown> {
   return Object.fromEntries(
     steps.flatMap((step, at) =>
@@ -157,7 +157,7 @@ function besideOf({ notes }: ProbeLog, tool: string): boolean {
   return (notes[`beside ${tool}`] as boolean | undefined) ?? false;
 }
 
-/** Returns how many characters of a text the model was sent from its beginning, whatever ends its lines there. */
+/** Returns how many characters of a text the model was sent from its beginning. Its lines may end otherwise there. */
 function readOf(text: string, sent: readonly string[]): number {
   const lines = text.split('\n');
   const missing = lines.findIndex((line) => !sent.some((one) => one.includes(line)));

@@ -16,10 +16,10 @@ export interface ModelCall {
   args: Json;
 }
 
-/** One request to a model, whatever the API. */
+/** One request to a model over any of the APIs. */
 export interface ModelRequest {
   tools: ListedTool[];
-  /** What was read of calls, by their ids. */
+  /** The results of calls that were read, by their ids. */
   results: Map<string, unknown>;
   isStream: boolean;
 }

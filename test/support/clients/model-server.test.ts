@@ -6,7 +6,7 @@ const parameters = { type: 'object', properties: { message: { type: 'string' } }
 const read = 'what was read';
 const name = 'server__echo';
 
-/** What a client of each API sends: its tools, and the result of the call with the id `call_0_0`. */
+/** The requests of a client of each API: its tools, and the result of the call with the id `call_0_0`. */
 const apis = [
   {
     path: '/v1/messages',

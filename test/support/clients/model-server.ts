@@ -9,7 +9,7 @@ type Json = Record<string, unknown>;
 /** One answer of the scripted model: calls of tools by the names that their server gives them. */
 export type Step = readonly { tool: string; args?: Json }[];
 
-/** What the model was told and read. */
+/** The texts that the model was told and read. */
 export interface ModelNotes {
   /** All tools that were listed to it, the last listing of each. */
   readonly tools: ReadonlyMap<string, ListedTool>;
@@ -17,7 +17,7 @@ export interface ModelNotes {
   readonly first: readonly ListedTool[];
   /** All that it was sent, as JSON. */
   readonly sent: readonly string[];
-  /** What it read of each call, as the client sent it, by step and place in the step: `0.0`. */
+  /** The texts that it read of each call, as the client sent them, by step and place in the step: `0.0`. */
   readonly read: ReadonlyMap<string, unknown>;
 }
 

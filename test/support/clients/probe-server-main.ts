@@ -13,9 +13,9 @@ const note = (entry: Json): void => appendFileSync(log, `${JSON.stringify(entry)
 const send = (message: Json): void =>
   void process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 
-/** How long a question and a changed list may stay without an answer, and a call without a second one beside it. */
+/** The longest time for which a question and a changed list may stay without an answer, and a call without a second one beside it. */
 const patienceMs = 4_000;
-/** How long the process stays after it was told to end, so that it sees what follows. */
+/** The time for which the process stays after it was told to end, so that it sees what follows. */
 const lingerMs = 400;
 
 let hasLateTool = false;

@@ -14,7 +14,7 @@ const steps: readonly Step[] = [
   [{ tool: 'signalbox_inbox_read' }],
 ];
 
-/** What an agent's model reads through Signalbox. */
+/** The texts that an agent's model reads through Signalbox. */
 export interface ThroughRecord {
   /** True if the first listing holds our tools. */
   isListed: boolean;

@@ -6,7 +6,7 @@ type Json = Record<string, unknown>;
 
 export type OddRevision = '2025-11-25' | '2026-07-28';
 
-/** What an odd server sends: by method and key, whatever it is. */
+/** The messages that an odd server sends, by method and key. */
 export interface OddCases {
   /** Results. A list holds the entries of all keys, or of the key that `_meta.only` names. Another answer has the key that the request names. */
   results: Record<string, Record<string, Json>>;
@@ -39,7 +39,7 @@ const usual = {
   capabilities: { tools: {}, prompts: {}, resources: {} },
   serverInfo: { name: 'odd', version: '1' },
 };
-/** What every result of the revision has. */
+/** The members that every result of the revision has. */
 const ofRevision: Record<OddRevision, Json> = {
   '2025-11-25': {},
   '2026-07-28': { resultType: 'complete', ttlMs: 0, cacheScope: 'private' },

@@ -20,7 +20,7 @@ export type ListMethod = 'tools/list' | 'prompts/list' | 'resources/list' | 'res
 /** The time in milliseconds after which a request counts as one that its client never sees answered. */
 const timeout = 10_000;
 
-/** What one of the official clients accepts, each through its own methods. */
+/** The parts that one of the official clients accepts, each through its own methods. */
 export interface OfficialClient {
   close(): Promise<void>;
   /** Calls `listener` each time that the client is told of a change of the tools. */

@@ -4,11 +4,11 @@ import { agentOf, isGroup, type RecipientState } from '@signalbox/protocol';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, oneLine } from '../terminal/output.ts';
 
-/** What keeps messages to a recipient waiting, for machines. Times are epoch milliseconds. */
+/** The reasons for which messages to a recipient wait, for machines. Times are epoch milliseconds. */
 export interface WhyWaiting extends Partial<RecipientState> {
   /** The number of its connections; for `role:ROLE`, of the agents with the role. */
   connected: number;
-  /** The time since which its program fails whatever it gets, and the newest reason. */
+  /** The time since which its program fails on every message, and the newest reason. */
   failing?: { since: number; reason: string };
 }
 

@@ -11,7 +11,7 @@ import { oneLine } from '../terminal/output.ts';
 
 /** The longest part of a reason that is shown, in characters. */
 const reasonLength = 120;
-/** That of a server's failure, which ends with the last line that the server wrote. */
+/** The longest part of the reason of a server's failure. It ends with the last line that the server wrote. */
 const serverReasonLength = 300;
 
 /** Lists what does not work as it should, one sentence each with the command that shows more; none if all is fine. */

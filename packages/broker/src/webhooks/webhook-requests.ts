@@ -34,7 +34,7 @@ export type WebhookDeps = Pick<
   | 'log'
 >;
 
-/** How often a delivery is stored anew. */
+/** The number of times that a delivery is stored anew. */
 const maxRounds = 8;
 
 /** A delivery that its sender proved. */

@@ -3,7 +3,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { LaneFrame, Message } from '@signalbox/protocol';
 import { expect, test, vi } from 'vitest';
 import { LaneSocket } from './lane-socket.ts';
@@ -65,10 +64,23 @@ async function startLanes({ accepts = true, limits = usual } = {}) {
   await next();
   const started = starting.move();
   return {
-    ...{ lanes, socket, next, taken, worker },
+    ...{ lanes, socket, next, taken, worker, arrived },
     path: join(directory, 'lanes.sock'),
     request: (id: string, body = '{}') =>
       worker.send({ type: 'request', id, kind: 'mcp_request', remaining_ms: 90_000 }, body),
+    /** Opens a lane of its own for a worker. */
+    async open(lane: string, of: typeof from, limits = usual) {
+      lanes.granted({ type: 'lane', lane, ticket: lane, proof: 'p', from: of, limits });
+      const socket = connect(join(directory, 'lanes.sock'));
+      const frames: LaneFrame[] = [];
+      const receive = (frame: LaneFrame) => void frames.push(frame);
+      const opened = new LaneSocket({ socket, maxLength: 100_000, over: () => {}, receive });
+      opened.send({ type: 'lane', lane, secret: lane });
+      await expect.poll(() => frames.length).toBe(1);
+      const request = (id: string) =>
+        opened.send({ type: 'request', id, kind: 'mcp_request', remaining_ms: 90_000 }, '{}');
+      return { frames, request, [Symbol.dispose]: () => void socket.destroy() };
+    },
     pass(ms: number) {
       now += ms;
       for (const timer of timers.filter(({ at }) => at <= now)) timer.run();
@@ -155,11 +167,16 @@ test('The lanes end although a worker does not read.', async () => {
 
 test('Requests that are not taken cost their worker its rate, too.', async () => {
   await using stack = await startLanes({ accepts: false, limits: { ...usual, messages: 1, burst: 2 } });
-  const more = setInterval(() => stack.request(`r${Math.random()}`), 1);
-  for (let i = 0; i < 3; i++) expect(await stack.next()).toMatchObject({ type: 'use_broker' });
-  const early = await Promise.race([stack.next(), delay(300)]);
-  clearInterval(more);
-  expect(early).toBeUndefined();
+  for (const id of ['a', 'b', 'c']) {
+    stack.request(id);
+    expect(await stack.next()).toMatchObject({ type: 'use_broker', id });
+  }
+  stack.request('d');
+  // A request of another worker that comes after it is answered at once, and shows that it has been read.
+  using other = await stack.open('l3', { agent: 'bob', address: 'bob#1', role: 'worker' });
+  other.request('e');
+  await expect.poll(() => other.frames.at(-1)).toMatchObject({ type: 'use_broker', id: 'e' });
+  expect(stack.arrived).toEqual([]);
 });
 
 test('A worker that acks nothing keeps few replies in memory, and only for a while the lane that it has left.', async () => {
@@ -184,21 +201,14 @@ test('A worker has one rate, however often it opens a lane.', async () => {
   await using stack = await startLanes({ limits: { ...usual, messages: 1, burst: 2 } });
   for (const id of ['a', 'b', 'c']) stack.request(id);
   await expect.poll(() => stack.taken.length).toBe(3);
-  stack.lanes.granted({
-    ...{ type: 'lane', lane: 'l2', ticket: 't', proof: 'p', from },
-    limits: { ...usual, messages: 1, burst: 2 },
-  });
-  const socket = connect(stack.path);
-  const frames: LaneFrame[] = [];
-  const second = new LaneSocket({
-    ...{ socket, maxLength: 100_000, over: () => {}, receive: (frame: LaneFrame) => void frames.push(frame) },
-  });
-  second.send({ type: 'lane', lane: 'l2', secret: 't' });
-  await expect.poll(() => frames.length).toBe(1);
-  for (const id of ['d', 'e']) {
-    second.send({ type: 'request', id, kind: 'mcp_request', remaining_ms: 90_000 }, '{}');
-    await delay(50);
-  }
-  expect(stack.taken.map(({ message }) => message.id)).toEqual(['a', 'b', 'c', 'd']);
-  socket.destroy();
+  using second = await stack.open('l2', from, { ...usual, messages: 1, burst: 2 });
+  second.request('d');
+  await expect.poll(() => stack.taken.length).toBe(4);
+  second.request('e');
+  // A request of another worker that comes after it is taken at once, and shows that it has been read.
+  using other = await stack.open('l3', { agent: 'bob', address: 'bob#1', role: 'worker' });
+  other.request('f');
+  const taken = () => stack.taken.map(({ message }) => message.id);
+  await expect.poll(taken).toContain('f');
+  expect(taken()).toEqual(['a', 'b', 'c', 'd', 'f']);
 });

@@ -34,7 +34,7 @@ const unshownSchema = z.object({
   tools: z.array(z.string()).describe('The names of the tools here; at most twenty, of more see `count`.'),
   count: z.int(),
 });
-/** What a client does with tools whose schemas it does not show as they are meant. */
+/** The tools whose schemas a client does not show as they are meant. */
 export type UnshownReport = z.infer<typeof unshownSchema>;
 
 /** Accepts the state of a hosted MCP server. */

@@ -39,7 +39,7 @@ export class Announcements {
     if (announcement.isTold && ('id' in message || !this.#hasIds)) this.#kept.delete(key);
   }
 
-  /** Opens the stream in place of the one of before. After the last event that the client got come those that it missed. */
+  /** Opens the stream in place of the previous one. The client first gets the events that it missed. */
   listen(reply: HttpReply, { hasIds, last }: { hasIds: boolean; last: EventPlace | undefined }): void {
     this.#reply?.end();
     this.#reply = reply;

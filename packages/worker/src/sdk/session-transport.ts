@@ -97,7 +97,7 @@ export class SessionTransport implements Transport {
 
   /**
    * Opens a stream: the one whose event the client got last, or else the one for messages that belong to no request. A new stream
-   * replaces the same one of before.
+   * replaces the same earlier one.
    */
   listen(reply: HttpReply, lastEventId?: string): void {
     const last = lastEventId === undefined ? undefined : readEventId(lastEventId);

@@ -19,11 +19,11 @@ export interface ProgramFailure {
   /** The number of this try of the message, 1 the first. */
   attempt: number;
   reason: string;
-  /** True if the program itself said that it can't work now, whatever the message. */
+  /** True if the program itself said that it can work on no message now. */
   isUnavailable: boolean;
 }
 
-/** What becomes of the messages of a failed turn. */
+/** The consequences for the messages of a failed turn. */
 export interface FailureVerdict {
   /** The time after which they come again, in milliseconds. */
   retryMs: number;
@@ -43,7 +43,7 @@ export interface ProgramCircuitOptions {
 }
 
 /**
- * Tells a program that fails whatever it gets from a message that makes it fail. After two messages in a row have failed, or when the
+ * Tells a program that fails on every message from a message that makes it fail. After two messages in a row have failed, or when the
  * program says itself that it can't work, it is failing: no turn begins then but one at a time, as a probe. A message of a sender whose
  * messages have not failed is a probe at once, so that no sender's messages stop those of others; any other one is a probe when the wait
  * is over. The first turn that succeeds ends it.
@@ -63,7 +63,7 @@ export class ProgramCircuit {
     this.#options = options;
   }
 
-  /** The reason of the newest failure, while the program is failing whatever it gets. */
+  /** The reason of the newest failure, while the program is failing on every message. */
   get failing(): string | undefined {
     return this.#reason;
   }

@@ -68,11 +68,11 @@ export interface TurnEnd {
   isLate: boolean;
   /** True if the turn failed because its session no longer exists. */
   isSessionLost: boolean;
-  /** True if the program said that it can't work now, whatever the message. */
+  /** True if the program said that it can work on no message now. */
   isUnavailable: boolean;
   /** The answer of the program; `undefined` if the turn failed. */
   answer: TurnAnswer | undefined;
-  /** What the program told of its failure; `undefined` if it ended with exit code 0 or told nothing that its rules can read. */
+  /** The reason that the program told of its failure; `undefined` if it ended with exit code 0 or told nothing that its rules can read. */
   told: string | undefined;
   /** The reason why an output with exit code 0 is no answer. */
   problem: string | undefined;

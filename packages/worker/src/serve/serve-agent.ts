@@ -282,7 +282,7 @@ function noteSuccess(turn: ServedTurn, { circuit, status, onEvent, setup }: Turn
   onEvent({ event: 'program_works', agent: setup.agent });
 }
 
-/** Tells the circuit of a failed turn, and people when the program begins to fail whatever it gets. */
+/** Tells the circuit of a failed turn, and people when the program begins to fail on every message. */
 function noteFailure(
   turn: ServedTurn,
   end: TurnEnd | undefined,

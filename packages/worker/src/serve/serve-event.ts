@@ -42,7 +42,7 @@ export type ServeEvent =
       /** The end of the program's output, at most 64 KiB. */
       output: string;
     }
-  /** The program fails whatever it gets: its mail waits, and costs no attempts. The next turn begins after `nextTryMs` at the latest. */
+  /** The program fails on every message: its mail waits, and costs no attempts. The next turn begins after `nextTryMs` at the latest. */
   | { event: 'program_failing'; agent: string; reason: string; nextTryMs: number }
   /** A turn of a failing program has succeeded. */
   | { event: 'program_works'; agent: string }

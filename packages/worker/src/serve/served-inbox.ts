@@ -258,7 +258,7 @@ async function runJob(
   }
 }
 
-/** The failure of a message for which no turn could begin, because the program is failing whatever it gets. */
+/** The failure of a message for which no turn could begin, because the program is failing on every message. */
 function unavailable(reason: string, how: { retryMs?: number; dead?: boolean }): ServeFailure {
   return { failed: `program_unavailable: ${reason}`, retryMs: 0, dead: false, ...how, counts: false };
 }

@@ -6,7 +6,7 @@ import { type WorkerStatus, workerStatus } from './worker-status.ts';
 export interface AgentSummary {
   agent: string;
   roles: string[];
-  /** `failing`: its program fails whatever it gets. `connected`: it is connected and announces no state of its own. `group`: agents that share an inbox. */
+  /** `failing`: its program fails on every message. `connected`: it is connected and announces no state of its own. `group`: agents that share an inbox. */
   state: 'working' | 'idle' | 'tools_lost' | 'failing' | 'connected' | 'offline' | 'group';
   /** The number of calls that it waits for, or of messages that it works on. */
   running: number;
@@ -25,7 +25,7 @@ export interface AgentSummary {
   oldest_at?: number;
   /** The MCP clients that it runs, or the commands that were started for it. */
   clients: string[];
-  /** The time since which its program fails whatever it gets, and the newest reason. */
+  /** The time since which its program fails on every message, and the newest reason. */
   failing?: { since: number; reason: string };
   last_output?: { at?: number; text: string };
   /** The number of times that `worker run` restarted its command. Absent if unknown. */

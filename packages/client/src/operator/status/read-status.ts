@@ -27,7 +27,7 @@ export interface Status {
   holds: Hold[];
   /** The number of connected agents without the orchestrator, of those with unread mail, and of agents with mail that are not connected. */
   agents: { connected: number; withMail: number; offlineWithMail: number };
-  /** The agents whose programs fail whatever they get, since when and why. */
+  /** The agents whose programs fail on every message, since when and why. */
   failing: { agent: string; since: number; reason: string }[];
   orchestrator: OrchestratorStatus;
 }

@@ -12,7 +12,7 @@ test('A role that is not listed is warned about, with the nearest name and what 
   expect(roleWarning('writr', { ...closed, unlisted: 'allow' })).toContain('may use every tool');
 });
 
-test('Tokens whose role is not listed are named together with their agents, those that may issue such tokens too.', () => {
+test('Tokens whose role is not listed are named together with their agents, also those that may issue them.', () => {
   const tokens = [
     ...['rosa', 'walt', 'rosa'].map((agent) => ({ agent, role: 'tester' })),
     { agent: 'ci-*', role: 'writer', roles: ['writer', 'builder'] },

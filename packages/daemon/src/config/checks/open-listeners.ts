@@ -2,7 +2,7 @@ import { isLoopback, SignalboxError } from '@signalbox/protocol';
 import type { Config } from '../config.ts';
 import { formatListenAddress, type ListenAddress } from '../listen-address.ts';
 
-/** How `signalbox up` is started: `listen` replaces `broker.listen`, and `insecure` accepts addresses without encryption. */
+/** The options with which `signalbox up` is started: `listen` replaces `broker.listen`, and `insecure` accepts addresses without encryption. */
 export interface ListenerChoices {
   listen?: ListenAddress | undefined;
   insecure?: boolean | undefined;

@@ -41,7 +41,7 @@ export function removeEntries(
   return names;
 }
 
-/** Removes parts of a document. Where an alias is left whose anchor was in such a part, it becomes what the anchor stood for. */
+/** Removes parts of a document. An alias that is left without its anchor becomes the value of that anchor. */
 export function removeParts(document: Document, remove: () => void): void {
   const sources = new Map<Alias, Node>();
   let anchors = new Map<string, Node>();

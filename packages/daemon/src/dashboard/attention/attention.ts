@@ -305,7 +305,7 @@ function agentItems(agent: AgentSummary, now: number): AttentionItem[] {
     return [{ id: `tools of ${who}`, level: 'now', who, what, link }];
   }
   if (failing) {
-    const what = `Its program fails whatever it gets, and its mail waits: ${failing.reason}`;
+    const what = `Its program fails on every message, and its mail waits: ${failing.reason}`;
     return [{ id: `program of ${who}`, level: 'now', who, what, since: failing.since, link }];
   }
   const isPerson = roles.includes('operator');

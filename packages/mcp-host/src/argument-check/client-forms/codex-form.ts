@@ -33,7 +33,7 @@ const notes = ['title', 'description', '$comment', 'examples', 'default', 'depre
 class CodexWriter {
   /** True if there was a list in `items`. */
   hasTuple = false;
-  /** What codex shows otherwise all the same; the first that was found. */
+  /** The first part that codex shows otherwise all the same. */
   unshown: Unshown | undefined;
   readonly #document: Schema;
   readonly #isSame: SameMeaning;
@@ -144,7 +144,7 @@ class CodexWriter {
 interface Change {
   set: Schema;
   remove?: readonly string[];
-  /** What codex shows without it. */
+  /** The form that codex shows without it. */
   otherwise: string;
 }
 

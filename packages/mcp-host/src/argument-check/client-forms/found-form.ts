@@ -1,7 +1,7 @@
 /** Tells whether two schemas accept the same values. */
 export type SameMeaning = (one: Record<string, unknown>, other: Record<string, unknown>) => boolean;
 
-/** What a client makes of a tool; `why` completes "the client does so, because". */
+/** The form in which a client shows a tool, if it does; `why` completes "the client does so, because". */
 export interface Unshown {
   /** `changed`: it shows a schema that takes other arguments. */
   how: 'left out' | 'changed';
