@@ -24,6 +24,28 @@ const askingByRequests = {
   specification: `${specification}/2025-11-25/basic/lifecycle#version-negotiation`,
 } as const;
 
+/** The scenarios of the extension for tasks whose calls must become tasks. */
+const shortTasks = [
+  'tasks-capability-negotiation:*',
+  'tasks-dispatch-and-envelope:*',
+  'tasks-lifecycle:*',
+  'tasks-mrtr-composition:*',
+  'tasks-mrtr-input:*',
+  'tasks-request-headers:*',
+  'tasks-request-state-removal:*',
+  'tasks-wire-fields:*',
+].map(
+  (check): ExpectedFailure => ({
+    revision: '2026-07-28',
+    ways: relayedWays,
+    check,
+    reason:
+      'The server decides which calls become tasks. The face makes one of an ordinary call only after 45 s, since agent CLIs let a model go on ' +
+      'without the result of a task, and the calls of the suite are shorter. Our own tests of tasks use a shorter time.',
+    specification: tasks,
+  }),
+);
+
 /** The checks of the official suite that fail on some way, each with the words of the specification about it. */
 export const expectedFailures: readonly ExpectedFailure[] = [
   {
@@ -86,4 +108,5 @@ export const expectedFailures: readonly ExpectedFailure[] = [
       'the suite wants one tool refused.',
     specification: `${tasks}#capability-negotiation`,
   },
+  ...shortTasks,
 ];
