@@ -71,8 +71,8 @@ describe('a flood', () => {
     });
     const refused = client.received.filter(({ code }) => code === 'rate_limited');
     expect(refused.length).toBeGreaterThan(0);
-    // Frames after a refusal wait until the rate allows some of them.
-    expect(refused.length).toBeLessThan(200);
+    // Frames after a refusal wait until the rate allows some of them: else most of the last 1,000 would be refused.
+    expect(refused.length).toBeLessThan(500);
     expect(refused.every((frame) => Number(frame.retry_after_ms) > 0 && ids.includes(String(frame.id)))).toBe(
       true,
     );
