@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { dirname } from 'node:path';
 import type { StdioServerConfig } from '@signalbox/mcp-host';
 import { JsonLineReader } from '@signalbox/protocol';
+import { openSqliteJournal } from '@signalbox/store/journal';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { startFixture } from '../support/conformance/fixture-server.ts';
@@ -20,7 +21,8 @@ const echo = 'mcp_counter__echo';
 async function startKillableFace(servers: Record<string, StdioServerConfig>) {
   await using starting = new AsyncDisposableStack();
   const { path: directory } = starting.use(await tempDir());
-  const stack = starting.use(await startToolStack({ servers }));
+  const journal = starting.use(await openSqliteJournal({ file: `${directory}/journal.db` }));
+  const stack = starting.use(await startToolStack({ servers, journal }));
   const path = `${directory}/face.sock`;
   let face = await startFaceProcess(path, stack.broker.url);
   starting.defer(async () => void (await face.end('SIGKILL')));
@@ -54,6 +56,12 @@ test('clients of both eras have the results of their calls once although their f
     heard.push(params.uri);
   });
   await legacy.request('resources/subscribe', { uri: 'odd://left' });
+  // The calls that run while their face is killed go directly to the orchestrator.
+  const operator = await stack.client('operator', 'operator');
+  for (const { client } of agents) await client.call(echo);
+  const direct = async () =>
+    (await operator.listConnected({ withStatus: true })).filter(({ lane }) => lane === true).length;
+  await expect.poll(direct).toBe(agents.length);
   const opener = `${site.directory}/open`;
   const running = agents.map(({ client }) => client.call('mcp_counter__gate', { file: opener }));
   await expect.poll(() => stack.ran('gate').length).toBe(2);

@@ -130,6 +130,11 @@ export interface BrokerClient extends AsyncDisposable {
    * orchestrators may. Returns a function that removes the listener.
    */
   onHolds(listener: HoldsListener): () => void;
+  /**
+   * Calls the listener when a lane is opened, with the epoch of its orchestrator's journal, and with `undefined` when it takes no more
+   * requests. Returns a function that removes the listener.
+   */
+  onLane(listener: (epoch: string | undefined) => void): () => void;
   /** Runs an operation for operators; the token needs the permission for it. Rejects with `internal` if the result can't be read. */
   admin<Op extends AdminOp>(op: Op, params: AdminParams<Op>): Promise<AdminResult<Op>>;
   /** Sends what is waiting, aborts what is being served, and ends the connection for good. */
@@ -260,6 +265,11 @@ export interface RequestOptions {
    * through the broker, under the same id, with the body that this returns: the recipient may have begun it, under the journal's `epoch`.
    */
   onLane?: ((epoch: string | undefined) => unknown) | undefined;
+  /**
+   * With `onLane`: the request goes only on a lane of this epoch, since another process that repeats the request says that it may have been
+   * started there. `null`: on none, but one is opened for later requests.
+   */
+  laneEpoch?: string | null | undefined;
 }
 
 /**

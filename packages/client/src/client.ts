@@ -406,6 +406,11 @@ export class Client implements BrokerClient {
     return this.#parts.holds.add(listener);
   }
 
+  onLane(listener: (epoch: string | undefined) => void): () => void {
+    this.#parts.requireOpen();
+    return this.#parts.lane.onLane(listener);
+  }
+
   async admin<Op extends AdminOp>(op: Op, params: AdminParams<Op>): Promise<AdminResult<Op>> {
     this.#parts.requireOpen();
     const answer = await this.#parts.calls.call({ type: 'admin', op, params });

@@ -61,6 +61,11 @@ export class OpenLane {
     this.#socket.send({ type: 'lane', lane: options.id, secret: options.ticket });
   }
 
+  /** The epoch of the orchestrator's journal, if it has one. */
+  get epoch(): string | undefined {
+    return this.#epoch;
+  }
+
   /** What the orchestrator has not read. */
   get unread(): number {
     return this.#socket.unread;

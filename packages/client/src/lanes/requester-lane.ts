@@ -2,7 +2,7 @@ import { lstat, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { laneLimits, messageOf } from '@signalbox/protocol';
 import { untrustedDirectory } from '@signalbox/protocol/internal';
-import type { Log } from '../broker-client.ts';
+import type { BrokerClient, Log } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
 import type { BrokerCalls } from '../requests/broker-calls.ts';
 import { type LaneReceiver, OpenLane } from './open-lane.ts';
@@ -14,6 +14,8 @@ import { type LaneReceiver, OpenLane } from './open-lane.ts';
 const openAgainMs = { first: 1_000, longest: 60_000 };
 /** While more than this waits unread at the orchestrator, requests go through the broker. */
 const maxUnread = 1024 * 1024;
+
+type LaneListener = Parameters<BrokerClient['onLane']>[0];
 
 export interface RequesterLaneDeps {
   calls: Pick<BrokerCalls, 'call'>;
@@ -38,6 +40,7 @@ export class RequesterLane {
   #opening: OpenLane | undefined;
   #tryFrom = Number.NEGATIVE_INFINITY;
   #inVain = 0;
+  readonly #listeners = new Set<LaneListener>();
 
   constructor(deps: RequesterLaneDeps) {
     this.#deps = deps;
@@ -46,6 +49,12 @@ export class RequesterLane {
   /** True while requests go directly. */
   get isOpen(): boolean {
     return this.#lane !== undefined;
+  }
+
+  /** See `BrokerClient.onLane`. */
+  onLane(listener: LaneListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** Notes that the broker has welcomed the client. */
@@ -60,7 +69,7 @@ export class RequesterLane {
     this.#isConnected = false;
     this.#opening?.close();
     this.#lane?.finish();
-    this.#lane = undefined;
+    this.#use(undefined);
   }
 
   /** Ends the lane, because the client is closed. */
@@ -70,15 +79,23 @@ export class RequesterLane {
     lane?.close();
   }
 
+  #use(lane: OpenLane | undefined): void {
+    if (this.#lane === lane) return;
+    this.#lane = lane;
+    for (const listener of this.#listeners) listener(lane?.epoch);
+  }
+
   /**
    * Returns the lane to an orchestrator if it can take a request with this body now. If there is none, it is opened for later requests.
+   * With `epoch`, only the lane of that epoch is returned; none with `null`.
    */
-  to(orchestrator: string, body: string | undefined): OpenLane | undefined {
+  to(orchestrator: string, body: string | undefined, epoch?: string | null): OpenLane | undefined {
     const lane = this.#lane;
     if (lane?.orchestrator !== orchestrator) {
       if (lane === undefined) this.#open(orchestrator);
       return undefined;
     }
+    if (epoch !== undefined && epoch !== lane.epoch) return undefined;
     if (body === undefined || lane.unread > maxUnread) return undefined;
     return Buffer.byteLength(body) > laneLimits.requestBytes ? undefined : lane;
   }
@@ -118,7 +135,7 @@ export class RequesterLane {
       over: () => {
         resolve(undefined);
         if (this.#lane !== opening) return;
-        this.#lane = undefined;
+        this.#use(undefined);
         this.#tryLater();
         log({ event: 'lane_lost' });
       },
@@ -135,7 +152,7 @@ export class RequesterLane {
       return;
     }
     log({ event: 'lane_opened' });
-    this.#lane = lane;
+    this.#use(lane);
     this.#inVain = 0;
   }
 }

@@ -168,7 +168,7 @@ export class RequestTable {
       request.onAbort = () => this.#giveUp(request, 'cancelled');
       signal.addEventListener('abort', request.onAbort, { once: true });
     }
-    request.lane = options.onLane && lane.to(frame.to, body);
+    request.lane = options.onLane && lane.to(frame.to, body, options.laneEpoch);
     if (request.lane && body !== undefined) {
       request.body = body;
       request.lane.request(frame, body, options.timeoutMs);

@@ -235,6 +235,8 @@ export class McpProxyExecutor implements AsyncDisposable {
     const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs;
     const body = callBody(call, { timeoutMs, progress: onProgress !== undefined, logLevel, round, meta });
     const askMs = tool && askDeadlineOf(tool);
+    // A repetition is the same message, so that what the body says is the same, too.
+    if (options.epoch !== undefined) body.maybe_started_in = options.epoch;
     const requestOptions: RequestOptions = {
       timeoutMs: (timeoutMs ?? defaultCallTimeoutMs) + (askMs ?? 0),
       waitsForRate: true,
@@ -247,13 +249,10 @@ export class McpProxyExecutor implements AsyncDisposable {
       requestOptions.onProgress = (body) =>
         relayCallProgress(body, { onProgress, onLogMessage, onAwaitingApproval });
     // A call that a person decides on waits in the broker, and so does one that a client may ask for later.
-    if (
-      tool &&
-      askMs === undefined &&
-      !options.mayBeTask &&
-      !(options.mayBeRepeated && !mayRepeat(tool, true))
-    )
-      requestOptions.onLane = (epoch) => (epoch === undefined ? body : { ...body, maybe_started_in: epoch });
+    if (tool && askMs === undefined && !options.mayBeTask) {
+      requestOptions.onLane = onLaneOf(body, options);
+      if (options.mayBeRepeated && !mayRepeat(tool, true)) requestOptions.laneEpoch = options.epoch ?? null;
+    }
     return this.#send(body, requestOptions, {
       tool: tool ?? unlistedTool(call.name),
       mayBeRepeated: options.mayBeRepeated,
@@ -535,4 +534,10 @@ function notReadyHint(notReady: CurrentManifest['notReady']): string[] {
   return [
     `These servers were not ready when the list was read, and their tools are listed once they are: ${servers}.`,
   ];
+}
+
+/** Returns the function that makes the body of a call that goes through the broker because its lane was lost. */
+function onLaneOf(body: CallRequest, { mayBeRepeated }: ExecuteOptions): RequestOptions['onLane'] {
+  if (mayBeRepeated) return () => body;
+  return (epoch) => (epoch === undefined ? body : { ...body, maybe_started_in: epoch });
 }

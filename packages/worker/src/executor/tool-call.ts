@@ -31,6 +31,11 @@ export interface ExecuteOptions {
    * promise resolves. If the call was made before, the orchestrator is asked for its end.
    */
   mayBeRepeated?: Promise<void> | undefined;
+  /**
+   * With `mayBeRepeated`: the epoch of the lane on which this process or an earlier one may start the call, the same in each repetition.
+   * Without it, a call goes on no lane unless its tool is safe to repeat.
+   */
+  epoch?: string | undefined;
   /** True if the call may become a task: then it goes through the broker, which keeps it. */
   mayBeTask?: boolean | undefined;
   /** The `traceparent` of the work that causes the call; by default that of the active span. An invalid one is left out. */

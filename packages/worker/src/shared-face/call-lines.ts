@@ -4,7 +4,8 @@ import type { CallKey } from '../tools/face-tools.ts';
 import type { FaceLine } from './face-lines.ts';
 import { type WithdrawnCall, withdrawnCall } from './withdrawn-call.ts';
 
-const maxDigits = 15;
+/** Matches what precedes a message: an ordinal of at most 15 digits, and the epoch of a lane. */
+const prefixPattern = /^(-?\d{1,15})(?:@([!-~]{1,64}))?$/;
 /** The code of a refusal for lack of memory. JSON-RPC leaves the codes from -32000 to -32099 to servers. */
 export const noRoom = -32000;
 export const invalidRequest = -32600;
@@ -29,7 +30,8 @@ export interface CallLinesOptions {
 }
 
 /**
- * The lines of a shim: an ordinal, a space and the JSON of a message. The ordinals of the tool calls that run give them their keys.
+ * The lines of a shim: an ordinal, for some the epoch of a lane, a space and the JSON of a message. The ordinals of the tool calls that run
+ * give them their keys.
  * Only the shim counts, so that a client cannot choose a key.
  */
 export class CallLines implements LineFormat {
@@ -38,6 +40,7 @@ export class CallLines implements LineFormat {
   /** The calls whose answers are sent and have not left yet. */
   #answered: OpenCall[] = [];
   #ordinal = 0;
+  #epoch: string | undefined;
   #length = 0;
 
   constructor(options: CallLinesOptions) {
@@ -46,9 +49,8 @@ export class CallLines implements LineFormat {
 
   jsonOf(line: string): string | undefined {
     const space = line.indexOf(' ');
-    const ordinal = line.slice(0, Math.max(0, space));
-    if (ordinal.length > maxDigits || !/^-?\d+$/.test(ordinal))
-      throw new Error('the shim wrote a line without an ordinal');
+    const [, ordinal, epoch] = prefixPattern.exec(line.slice(0, Math.max(0, space))) ?? [];
+    if (ordinal === undefined) throw new Error('the shim wrote a line without an ordinal');
     const json = line.slice(space + 1);
     const n = Number(ordinal);
     if (ordinal.startsWith('-')) {
@@ -56,6 +58,7 @@ export class CallLines implements LineFormat {
       return undefined;
     }
     this.#ordinal = n;
+    this.#epoch = epoch;
     this.#length = line.length;
     return json;
   }
@@ -90,6 +93,7 @@ export class CallLines implements LineFormat {
       id: callKey(consumer, n),
       over,
       isAnswered: isRepeatedId(id),
+      epoch: this.#epoch,
       outlive(until) {
         tell({ kept: n });
         void until.then(() => tell({ dropped: n }));

@@ -67,6 +67,7 @@ export type FaceLine =
   | { ended: FaceRefusal }
   | { kept: number }
   | { dropped: number }
+  | { epoch: string | null }
   | { hint: string | null; superseded?: true };
 
 /** Reads the first line of a connection. Throws `bad_hello`; the error never holds the token. */

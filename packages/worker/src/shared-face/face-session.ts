@@ -14,7 +14,7 @@ import type { FaceHello, FaceLine, FaceRefusal } from './face-lines.ts';
 import { createLineGate, unitsOf } from './line-gate.ts';
 
 /** The longest prefix of a line, before the JSON of its message. */
-const prefixBytes = 32;
+const prefixBytes = 96;
 /** The time in which written lines must leave at the end, in milliseconds. */
 const farewellMs = 2_000;
 
@@ -75,6 +75,7 @@ export function openSession(
   });
   const transport = new StdioTransport(gate, socket, lines);
   writeLine(socket, { welcome: { agent, role } });
+  executor.client.onLane((epoch) => writeLine(socket, { epoch: epoch ?? null }));
   const face = serveMcpFace(executor, {
     ...options.face,
     toolList: hello.options.tools ?? 'all',

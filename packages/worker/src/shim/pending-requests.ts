@@ -6,6 +6,8 @@ export interface PendingRequest {
   readonly idText: string;
   readonly method: string;
   readonly line: string;
+  /** The epoch of the lanes of the first face that had it, if that face had one then. */
+  epoch: string | undefined;
   /** The number of the last face that had it; 0 if none had. */
   sentTo: number;
   /** The number of lost faces that had it. */

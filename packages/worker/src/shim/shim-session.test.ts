@@ -79,6 +79,23 @@ test('requests are numbered from 1, everything else is 0, and the lines stay as 
   expect(shown()).toEqual([{ jsonrpc: '2.0', id: 7, result: { tools: [] } }]);
 });
 
+test('a request keeps the epoch of the lane that its first face had when it was sent', () => {
+  const { session, fromClient, rawSent } = startSession();
+  const lines = () => rawSent().map((line) => line.slice(0, line.indexOf(' ')));
+  session.faceCame();
+  fromClient(call('a'));
+  session.fromFace('{"epoch":"E1"}');
+  fromClient(call('b'));
+  session.fromFace('{"epoch":null}');
+  fromClient(call('c'));
+  session.fromFace('{"epoch":"E2"}');
+  expect(lines()).toEqual(['1', '2@E1', '3']);
+  session.faceLost();
+  fromClient(call('d'));
+  session.faceCame();
+  expect(lines()).toEqual(['1', '2@E1', '3', '4']);
+});
+
 test('a new face gets the handshake, and then what has no answer, under its old number', () => {
   const { session, fromClient, fromFace, sent, shown } = startLegacy();
   fromClient(call(1));

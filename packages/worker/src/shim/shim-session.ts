@@ -58,6 +58,8 @@ export class ShimSession {
   /** The number of faces so far. */
   #faces = 0;
   #requests = 0;
+  /** The epoch of the present face's lane, if it has one. */
+  #epoch: string | undefined;
 
   constructor(
     { consumer, waitMs = defaultWaitMs, limits = defaultLimits }: SessionOptions,
@@ -104,6 +106,7 @@ export class ShimSession {
   faceLost(): void {
     if (this.#face === 'away') return;
     this.#face = 'away';
+    this.#epoch = undefined;
     this.#progress.faceLost();
     for (const requestId of this.#questions.withdrawAll()) {
       const params = { requestId, reason: 'the MCP face that asked is gone' };
@@ -159,6 +162,7 @@ export class ShimSession {
     const request: PendingRequest = {
       ...head,
       n: ++this.#requests,
+      epoch: undefined,
       sentTo: 0,
       losses: 0,
       waitsSince: undefined,
@@ -207,6 +211,7 @@ export class ShimSession {
     const said = readHere(line) as FaceLine | undefined;
     if (!said) return undefined;
     if ('ended' in said) return said.ended;
+    if ('epoch' in said) this.#epoch = said.epoch ?? undefined;
     if ('dropped' in said) this.#kept.drop(said.dropped);
     if ('kept' in said) {
       const call = this.#pending.list().find(({ n }) => n === said.kept);
@@ -290,9 +295,11 @@ export class ShimSession {
   }
 
   #send(request: PendingRequest): void {
+    const { n, sentTo, line } = request;
+    if (sentTo === 0) request.epoch = this.#epoch;
     request.sentTo = this.#faces;
     request.waitsSince = undefined;
-    this.#ports.toFace(`${request.n} ${request.line}`);
+    this.#ports.toFace(`${n}${request.epoch === undefined ? '' : `@${request.epoch}`} ${line}`);
   }
 
   #end(request: PendingRequest, reason: EndReason): void {
@@ -317,7 +324,7 @@ export class ShimSession {
   }
 }
 
-const ownLine = /^\{"(?:ended|kept|dropped)"/;
+const ownLine = /^\{"(?:ended|kept|dropped|epoch)"/;
 const subscriptionIdKey = 'io.modelcontextprotocol/subscriptionId';
 
 interface Acknowledgement {

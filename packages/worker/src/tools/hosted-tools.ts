@@ -142,7 +142,10 @@ function endOfWait(
         if (approval !== undefined) wait?.hurry();
         call.onAwaitingApproval?.(approval);
       };
-    if (key) execute.mayBeRepeated = key.over;
+    if (key) {
+      execute.mayBeRepeated = key.over;
+      execute.epoch = key.epoch;
+    }
     const result = executor.executeRound(call, call.round, execute);
     const underWay = { tool: call.name, result, approval: () => decision?.approval };
     calls?.add(requestId, underWay);
