@@ -50,16 +50,17 @@ export async function startUp(
   return { pid: up.pid!, ready: JSON.parse(line) as UpReady, [Symbol.asyncDispose]: end };
 }
 
-/** Issues a token with the role `worker` to each agent, as an operator. Returns them by the names of the agents. */
+/** Issues a token to each agent, as an operator. Returns them by the names of the agents. */
 export async function issueWorkerTokens(
   { broker }: UpReady,
   agents: readonly string[],
+  role = 'worker',
 ): Promise<Record<string, string>> {
   const token = (await readFile(broker.operatorTokenFile, 'utf8')).trim();
   await using operator = await connectBroker({ url: broker.url, token, agent: 'operator' });
   const tokens: Record<string, string> = {};
   for (const agent of agents) {
-    tokens[agent] = (await issueToken(operator, { agent, role: 'worker' })).token;
+    tokens[agent] = (await issueToken(operator, { agent, role })).token;
   }
   return tokens;
 }

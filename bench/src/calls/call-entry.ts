@@ -1,4 +1,3 @@
-import { connectBroker, requestAddress } from '@signalbox/client';
 import { startMcpHost } from '@signalbox/mcp-host';
 import { McpProxyExecutor } from '@signalbox/worker';
 import type { CallableTool } from './callable-tool.ts';
@@ -11,9 +10,7 @@ export type CallEntry =
   | ({ enters: 'stdio'; tool: string } & StdioServer)
   | ({ enters: 'http' } & HttpServer)
   | { enters: 'executor'; tool: string; url: string; token: string }
-  | { enters: 'host'; server: string }
-  /** Calls an agent that answers at once, instead of a tool. */
-  | { enters: 'broker'; url: string; token: string };
+  | { enters: 'host'; server: string };
 
 const timeoutMs = 60_000;
 
@@ -50,22 +47,6 @@ export async function openEntry(entry: CallEntry): Promise<CallableTool> {
           check(message, JSON.stringify(await host.call('mcp_everything__echo', { message }, options)));
         },
         [Symbol.asyncDispose]: () => host.close(),
-      };
-    }
-    case 'broker': {
-      const client = await connectBroker({
-        url: entry.url,
-        token: entry.token,
-        agent: requestAddress('client'),
-      });
-      return {
-        call: async (message) => {
-          const body = { op: 'call', tool: 'echo', arguments: { message }, options: {} };
-          const outcome = await client.request('server', 'ask', body, { timeoutMs });
-          const answer = outcome.status === 'completed' ? outcome.reply.json : outcome;
-          check(message, JSON.stringify(answer));
-        },
-        [Symbol.asyncDispose]: () => client.close(),
       };
     }
   }

@@ -1,7 +1,5 @@
 import { fileURLToPath } from 'node:url';
 import { messageOf } from '@signalbox/protocol';
-import { startFace } from '../agents/face-process.ts';
-import { harnessOf } from '../before.ts';
 import type { MeasuredRun, Measurement } from '../measure.ts';
 import { startProcess } from '../processes.ts';
 import type { CallEntry } from './call-entry.ts';
@@ -60,7 +58,7 @@ export async function openCallSeries(options: {
   const { before, onSkipped } = options;
   await using opened = new AsyncDisposableStack();
   const server = binOf('@modelcontextprotocol/server-everything');
-  const ours = opened.use(await startSignalbox(server, harnessOf(thisCheckout), httpClients));
+  const ours = opened.use(await startSignalbox(commandOf(thisCheckout), server, httpClients));
   const series: CallSeries[] = [];
   for (const { open, ...candidate } of candidatesOf({ server, ours, before, opened })) {
     try {
@@ -129,7 +127,7 @@ function candidatesOf({
         return { entry: stdio([binOf('supergateway'), ...args]), processes: async () => [] };
       },
     },
-    { name: 'signalbox', title: 'Signalbox', ...overStdio, open: () => worker(thisCheckout, ours) },
+    { name: 'signalbox', title: 'Signalbox', ...overStdio, open: () => worker(ours) },
     ...(before
       ? [
           {
@@ -137,8 +135,7 @@ function candidatesOf({
             title: 'Signalbox, before',
             ...overStdio,
             earlierOf: 'signalbox',
-            open: async () =>
-              worker(before, opened.use(await startSignalbox(server, harnessOf(before), httpClients))),
+            open: async () => worker(opened.use(await startSignalbox(commandOf(before), server, 0))),
           },
         ]
       : []),
@@ -146,26 +143,27 @@ function candidatesOf({
       name: 'signalbox-journaled',
       title: 'Signalbox, tool that is not safe to repeat',
       ...overStdio,
-      open: () => worker(thisCheckout, ours, journaledTool),
+      open: () => worker(ours, journaledTool),
     },
-    {
-      name: 'signalbox-shim',
-      title: 'Signalbox, a shim and a shared face',
-      ...overStdio,
-      open: async () => {
-        const socket = `${ours.home}/face.sock`;
-        const face = opened.use(await startFace(['face', '--socket', socket], { SIGNALBOX_URL: url }));
-        const way = worker(thisCheckout, { ...ours, env: { ...ours.env, SIGNALBOX_FACE: socket } });
-        return {
-          ...way,
-          processes: async (client) => [
-            { name: 'shim', pids: await childrenOf(client) },
-            { name: 'face', pids: [face.pid] },
-            ...(await behindTheFace(ours)),
-          ],
-        };
+    ...[
+      { name: 'signalbox-shim', title: 'Signalbox, a shim and a shared face', tool: safeTool },
+      {
+        name: 'signalbox-shim-journaled',
+        title: 'Signalbox, a shim and a shared face, not safe to repeat',
+        tool: journaledTool,
       },
-    },
+    ].map(({ tool, ...naming }) => ({
+      ...naming,
+      ...overStdio,
+      open: () => ({
+        ...worker({ ...ours, env: ours.shimEnv }, tool),
+        processes: async (client: number) => [
+          { name: 'shim', pids: await childrenOf(client) },
+          { name: 'face', pids: [ours.pids.face] },
+          ...(await behindTheFace(ours)),
+        ],
+      }),
+    })),
     {
       name: 'direct-http',
       title: 'direct to the server',
@@ -200,28 +198,22 @@ function candidatesOf({
     ].map(({ tool, ...naming }) => ({
       ...naming,
       ...overHttp,
-      open: async () => {
-        const face = opened.use(
-          await startFace(['mcp', '--http', '127.0.0.1:0'], { SIGNALBOX_URL: url }, 'stderr'),
-        );
-        const tokens = ours.workerTokens;
-        return {
-          entry: { enters: 'http' as const, tool, url: `${face.ready.url}`, clients: httpClients, tokens },
-          processes: async () => [{ name: 'face', pids: [face.pid] }, ...(await behindTheFace(ours))],
-        };
-      },
+      open: () => ({
+        entry: {
+          enters: 'http' as const,
+          tool,
+          url: ours.faceUrl,
+          clients: httpClients,
+          tokens: ours.workerTokens,
+        },
+        processes: async () => [{ name: 'face', pids: [ours.pids.face] }, ...(await behindTheFace(ours))],
+      }),
     })),
     {
       name: 'host',
       title: 'MCP host',
       ...layer,
       open: () => ({ entry: { enters: 'host', server }, processes: async () => [] }),
-    },
-    {
-      name: 'broker',
-      title: 'durable request/reply',
-      ...layer,
-      open: () => ({ entry: { enters: 'broker', url, token }, processes: async () => [] }),
     },
     {
       name: 'executor',
@@ -250,11 +242,10 @@ function http({ url, pid }: HttpProxy, name: 'server' | 'proxy'): OpenWay {
   };
 }
 
-/** A face over stdio of the checkout in `root`, as the command starts it. */
-function worker(root: URL, stack: SignalboxStack, tool = safeTool): OpenWay {
-  const command = fileURLToPath(new URL('apps/cli/bin/signalbox.js', root));
+/** A worker over stdio, as the command starts it. */
+function worker(stack: SignalboxStack, tool = safeTool): OpenWay {
   return {
-    entry: stdio([command, 'worker', 'mcp'], { tool, env: stack.env }),
+    entry: stdio([stack.command, 'worker', 'mcp'], { tool, env: stack.env }),
     processes: async (client) => [
       { name: 'face', pids: await childrenOf(client) },
       ...(await behindTheFace(stack)),
@@ -262,11 +253,11 @@ function worker(root: URL, stack: SignalboxStack, tool = safeTool): OpenWay {
   };
 }
 
-async function behindTheFace({ brokerPid, orchestratorPid }: SignalboxStack): Promise<NamedProcesses> {
+async function behindTheFace({ pids }: SignalboxStack): Promise<NamedProcesses> {
   return [
-    { name: 'broker', pids: [brokerPid] },
-    { name: 'orchestrator', pids: [orchestratorPid] },
-    { name: 'server', pids: await childrenOf(orchestratorPid) },
+    { name: 'broker', pids: [pids.broker] },
+    { name: 'orchestrator', pids: [pids.orchestrator] },
+    { name: 'server', pids: await childrenOf(pids.orchestrator) },
   ];
 }
 
@@ -285,3 +276,8 @@ function namedChildren(...names: string[]): OpenWay['processes'] {
 
 const naiveProxy = fileURLToPath(new URL('./naive-proxy.ts', import.meta.url));
 const thisCheckout = new URL('../../../', import.meta.url);
+
+/** Returns the command of a checkout. */
+function commandOf(root: URL): string {
+  return fileURLToPath(new URL('apps/cli/bin/signalbox.js', root));
+}

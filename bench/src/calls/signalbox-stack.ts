@@ -1,55 +1,74 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startProcess } from '../processes.ts';
+import { promisify } from 'node:util';
+import { issueWorkerTokens, startUp } from '../signalbox-up.ts';
+import { unlimitedMessages } from '../unlimited.ts';
 
-/** Broker (`full`), orchestrator with its journal, and an agent that answers at once. */
+/** A running `signalbox up`, with a face for its agents. */
 export interface SignalboxStack extends AsyncDisposable {
+  /** The JavaScript file of the command. */
+  command: string;
   url: string;
+  /** The token of the agent `client`. */
   token: string;
-  /** The directory for files of this stack. */
-  home: string;
-  /** The environment of a worker whose agent is `client`. */
+  /** The environment of a worker whose agent is `client`. It has a face of its own. */
   env: Record<string, string>;
-  /** The tokens of other workers. An earlier state of the harness issues none. */
+  /** The same for one that uses the face of `up`. */
+  shimEnv: Record<string, string>;
+  /** The address of the face for agents over HTTP. */
+  faceUrl: string;
+  /** The tokens of other workers. */
   workerTokens: string[];
-  brokerPid: number;
-  orchestratorPid: number;
+  pids: { face: number; broker: number; orchestrator: number };
 }
 
-/** The processes run the scripts of `harness`, ours or another checkout's. */
-export async function startSignalbox(server: string, harness: URL, workers: number): Promise<SignalboxStack> {
+const run = promisify(execFile);
+/** The most calls in flight. */
+const calls = 128;
+
+/** Starts `signalbox up` with a file as `signalbox init` writes it, which has the same MCP server twice: safe to repeat, and not. */
+export async function startSignalbox(
+  command: string,
+  server: string,
+  workers: number,
+): Promise<SignalboxStack> {
   await using opened = new AsyncDisposableStack();
   const home = await mkdtemp(join(tmpdir(), 'signalbox-bench-calls-'));
   opened.defer(() => rm(home, { recursive: true, force: true }));
-  const broker = opened.use(
-    await startProcess(new URL('peers/signalbox-broker-process.ts', harness), {
-      dataDir: join(home, 'state'),
-      durability: 'full',
-      workers,
-    }),
-  );
-  const { url, orchestrator, client: token, server: responder } = broker.facts as Record<string, string>;
-  const { pid: orchestratorPid } = opened.use(
-    await startProcess(new URL('calls/orchestrator-process.ts', harness), {
-      url,
-      token: orchestrator,
-      server,
-      dataDir: home,
-    }),
-  );
-  opened.use(await startProcess(new URL('calls/responder-process.ts', harness), { url, token: responder }));
+  const env = { PATH: process.env.PATH ?? '', HOME: home, SIGNALBOX_LOG: 'error' };
+  await run(process.execPath, [command, 'init', '--no-import'], { cwd: home, env });
+  const everything = { command: process.execPath, args: [server] };
+  const added = {
+    broker: { listen: '127.0.0.1:0', data: './state', limits: unlimitedMessages },
+    orchestrator: { concurrency: { global: calls, perServer: calls, perWorker: calls } },
+    worker: { http: '127.0.0.1:0' },
+    mcpServers: { everything, journaled: { ...everything, neverRepeat: ['*'] } },
+  };
+  const sections = Object.entries(added).map(([name, value]) => `${name}: ${JSON.stringify(value)}\n`);
+  await appendFile(join(home, 'signalbox.yaml'), sections.join(''));
+  const { ready } = opened.use(await startUp([command], { home, env }));
+  const { broker, orchestrator, face } = ready;
+  const names = Array.from({ length: workers }, (_, at) => `worker-${at}`);
+  const tokens = await issueWorkerTokens(ready, ['client', ...names], 'developer');
+  const token = tokens.client!;
   const tokenFile = join(home, 'client.token');
-  await writeFile(tokenFile, token!, { mode: 0o600 });
+  await writeFile(tokenFile, token, { mode: 0o600 });
+  const { url } = broker;
+  const workerEnv = {
+    ...env,
+    SIGNALBOX_URL: url,
+    SIGNALBOX_AGENT: 'client',
+    SIGNALBOX_TOKEN_FILE: tokenFile,
+  };
   const resources = opened.move();
   return {
-    url: url!,
-    token: token!,
-    home,
-    env: { SIGNALBOX_URL: url!, SIGNALBOX_AGENT: 'client', SIGNALBOX_TOKEN_FILE: tokenFile },
-    workerTokens: JSON.parse(broker.facts.workers ?? '[]') as string[],
-    brokerPid: broker.pid,
-    orchestratorPid,
+    ...{ command, url, token, env: workerEnv },
+    shimEnv: { ...workerEnv, SIGNALBOX_FACE: join(home, 'state', 'face.sock') },
+    faceUrl: face!.url!,
+    workerTokens: names.map((name) => tokens[name]!),
+    pids: { face: face!.pid, broker: broker.pid, orchestrator: orchestrator.pid },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }

@@ -3,18 +3,11 @@ import { serveParent, setupOf } from '../processes.ts';
 import { unlimitedMessages } from '../unlimited.ts';
 import { type DatabaseShare, storesOn } from './stores-on-postgres.ts';
 
-const {
-  dataDir,
-  durability,
-  postgres,
-  workers = 0,
-} = setupOf<{
+const { dataDir, durability, postgres } = setupOf<{
   dataDir: string;
   durability?: 'full' | 'process';
   /** The broker's share of a database. Without it, messages are in SQLite files. */
   postgres?: DatabaseShare;
-  /** The number of further workers, whose tokens are reported as a JSON list. */
-  workers?: number;
 }>();
 const broker = await startBroker({
   dataDir,
@@ -27,11 +20,8 @@ const broker = await startBroker({
 });
 const issue = async (agent: string, role = 'worker'): Promise<string> =>
   (await broker.issueToken({ agent, role })).token;
-const workerTokens: string[] = [];
-for (let i = 0; i < workers; i++) workerTokens.push(await issue(`worker-${i}`));
 serveParent({
   facts: {
-    workers: JSON.stringify(workerTokens),
     url: broker.url,
     ...(broker.socket !== undefined && { socket: broker.socket }),
     client: await issue('client'),

@@ -49,9 +49,10 @@ each has 4 calls in flight.
 - *Naive*: the shortest proxy that the SDK allows. It is one process, stores nothing, and asks for no token.
 - *supergateway* and *mcp-proxy* are proxies from npm. They offer a stdio server over HTTP. Two in a row speak stdio at
   both ends.
-- *Signalbox*: a call passes the face, the broker and the orchestrator, which speaks stdio with the server. Each request
-  and each result is stored, and fsynced before its receipt. Over HTTP each client is an agent with its own token. The
-  orchestrator's limits for concurrent calls are raised to 128.
+- *Signalbox*: \`signalbox up\` with a file as \`signalbox init\` writes it: audit log, journal, limits and metrics are on.
+  The limits on rates and queues are too high to be met, and those for concurrent calls are 128. A call goes from the
+  face on a lane to the orchestrator, which speaks stdio with the server. *A shim and a shared face*: the agent's process
+  is a shim, as it is beside the broker's socket. Over HTTP each client is an agent with its own token.
 - *Not safe to repeat*: the orchestrator also fsyncs its journal before the call starts.`,
     callTables(report),
     costs &&

@@ -14,8 +14,7 @@ export interface Hop {
 export function hopsOf({ rows }: CallsReport): Hop[] {
   const p50 = (name: string): number =>
     rows.find((row) => row.name === name && row.inFlight === 1)?.p50Ms ?? Number.NaN;
-  const [direct, host, broker] = [p50('direct'), p50('host'), p50('broker')];
-  const [executor, whole] = [p50('executor'), p50('signalbox')];
+  const [direct, host, executor, whole] = [p50('direct'), p50('host'), p50('executor'), p50('signalbox')];
   const hops = [
     { hop: 'server, over stdio', addsMs: direct, measuredAs: 'the direct client' },
     {
@@ -24,14 +23,9 @@ export function hopsOf({ rows }: CallsReport): Hop[] {
       measuredAs: '`host.call` in the process of the host, less the direct client',
     },
     {
-      hop: 'broker',
-      addsMs: broker,
-      measuredAs: 'a stored request of the same body to an agent that answers at once, with a stored reply',
-    },
-    {
-      hop: 'orchestrator',
-      addsMs: executor - broker - host,
-      measuredAs: '`McpProxyExecutor.execute`, less broker and host',
+      hop: 'lane and orchestrator',
+      addsMs: executor - host,
+      measuredAs: '`McpProxyExecutor.execute`, less the host',
     },
     {
       hop: 'worker face',
