@@ -15,7 +15,7 @@ function enablingServer(): StdioServerConfig {
 }
 
 /** An orchestrator of a few lines: it answers manifest requests with what `manifest` returns, and keeps the bodies. */
-async function scriptedOrchestrator(broker: TestBroker, manifest: () => unknown) {
+async function scriptedOrchestrator(broker: TestBroker, manifest: (asked: unknown) => unknown) {
   const token = await broker.token('orchestrator', 'orchestrator');
   const client = await connectBroker({ url: broker.url, token, agent: 'orchestrator' });
   const asked: unknown[] = [];
@@ -23,7 +23,7 @@ async function scriptedOrchestrator(broker: TestBroker, manifest: () => unknown)
   await client.serve(['mcp_request'], async (request: ServedRequest) => {
     asked.push(request.json);
     for (const wake of waiters.splice(0)) wake();
-    return { kind: 'mcp_reply', body: manifest() };
+    return { kind: 'mcp_reply', body: manifest(request.json) };
   });
   const nextAsked = () => new Promise<void>((resolve) => waiters.push(resolve));
   return { client, asked, nextAsked, [Symbol.asyncDispose]: () => client.close() };
@@ -54,6 +54,37 @@ test('a tool that is not in the list is looked for once more, and its call is no
   expect(orchestrator.asked).toMatchObject([{ op: 'manifest' }, { op: 'manifest', fresh: true }]);
   await executor.execute({ name: 'mcp_a__read' });
   expect(orchestrator.asked.at(-1)).toMatchObject({ op: 'call', tool: 'mcp_a__read' });
+});
+
+test('executors of one process read a list once for each role, and each of them asks which list its role sees', async () => {
+  await using broker = await startTestBroker();
+  let version = '1';
+  await using orchestrator = await scriptedOrchestrator(broker, (asked) =>
+    (asked as { known_version?: string }).known_version === version
+      ? { manifest: { version, unchanged: true } }
+      : { manifest: { version, tools: [tool(`mcp_a__v${version}`)] } },
+  );
+  const open = async (agent: string, role = 'worker') =>
+    McpProxyExecutor.connect({ url: broker.url, token: await broker.token(agent, role), agent });
+  await using opened = new AsyncDisposableStack();
+  const names = ['a', 'b', 'c', 'd'];
+  const executors = await Promise.all(names.map((name) => open(name)));
+  for (const executor of executors) opened.use(executor);
+  const known = () => orchestrator.asked.map((asked) => (asked as { known_version?: string }).known_version);
+  expect(known()).toEqual([undefined, '1', '1', '1']);
+  const [first, second] = executors;
+  expect(second!.findTool('mcp_a__v1')).toBe(first!.findTool('mcp_a__v1'));
+  opened.use(await open('e', 'reader'));
+  expect(known().at(-1)).toBeUndefined();
+
+  version = '2';
+  orchestrator.asked.length = 0;
+  const body = { event: 'manifest_changed', version };
+  for (const { client } of executors)
+    await orchestrator.client.deliver({ to: client.address, kind: 'event', ephemeral: true, body });
+  await expect.poll(() => executors.map((executor) => executor.version)).toEqual(names.map(() => '2'));
+  expect(second!.findTool('mcp_a__v2')).toBe(first!.findTool('mcp_a__v2'));
+  expect(known().filter((asked) => asked !== '2')).toEqual(['1']);
 });
 
 test('a tool that the call before has enabled can be called at once', async () => {

@@ -7,8 +7,15 @@ import {
   type Tool,
   type UnreadHint,
 } from '@signalbox/protocol';
-import { type CurrentOffers, changedOffers, noOffers, offersOf } from './current-offers.ts';
+import type { CurrentOffers } from './current-offers.ts';
 import { requestManifest } from './manifest-request.ts';
+import {
+  changedOffers,
+  noManifest,
+  type ReadManifest,
+  readManifest,
+  type SharedManifests,
+} from './shared-manifests.ts';
 
 type NotReady = NonNullable<Manifest['not_ready']>;
 
@@ -18,6 +25,8 @@ export interface CurrentManifestOptions {
   orchestrator: string;
   /** The longest wait for an answer in milliseconds, also while no orchestrator is connected. */
   timeoutMs: number;
+  /** The lists that the executors of this process share. */
+  lists: SharedManifests;
   log: Log;
 }
 
@@ -28,13 +37,7 @@ export class CurrentManifest {
   readonly #listeners = new Set<() => void>();
   readonly #offerListeners = new Set<(changed: OfferedKinds) => void>();
   readonly #detach: (() => void)[];
-  #tools = new Map<string, Tool>();
-  #version = '';
-  #offers = noOffers;
-  #hasUnlisted = false;
-  #mailbox: MailboxAccess | undefined;
-  #unreadHint: UnreadHint | undefined;
-  #keepsResults = false;
+  #shown = noManifest;
   #notReady: NotReady = [];
   #refreshing: Promise<boolean> | undefined;
   #refreshNext: Promise<boolean> | undefined;
@@ -54,32 +57,32 @@ export class CurrentManifest {
 
   /** The listed tools by name, in the orchestrator's order. */
   get tools(): ReadonlyMap<string, Tool> {
-    return this.#tools;
+    return this.#shown.tools;
   }
 
   /** The instructions, resources and prompts that the role may see. */
   get offers(): CurrentOffers {
-    return this.#offers;
+    return this.#shown.offers;
   }
 
   /** True if the role may call tools that are not listed. */
   get hasUnlisted(): boolean {
-    return this.#hasUnlisted;
+    return this.#shown.hasUnlisted;
   }
 
   /** The mailbox tools that the role may see; `undefined` for all. */
   get mailbox(): MailboxAccess | undefined {
-    return this.#mailbox;
+    return this.#shown.mailbox;
   }
 
   /** The way in which the role is told of new mail; `undefined` if the configuration does not name one. */
   get unreadHint(): UnreadHint | undefined {
-    return this.#unreadHint;
+    return this.#shown.unreadHint;
   }
 
   /** True if large results of the role's calls are kept, and answered by previews. */
   get keepsResults(): boolean {
-    return this.#keepsResults;
+    return this.#shown.keepsResults;
   }
 
   /** The servers that had not listed their tools yet when the list was last requested. */
@@ -89,7 +92,7 @@ export class CurrentManifest {
 
   /** The version of the list; empty before the first one. */
   get version(): string {
-    return this.#version;
+    return this.#shown.version;
   }
 
   /**
@@ -132,36 +135,32 @@ export class CurrentManifest {
   }
 
   async #fetch(): Promise<boolean> {
-    const { client, orchestrator, timeoutMs } = this.#options;
+    const { client, lists } = this.#options;
     const fresh = this.#wantsFresh;
     this.#wantsFresh = false;
-    const manifest = await requestManifest(client, orchestrator, this.#version || undefined, {
+    const { role } = client;
+    const read = () => this.#read(lists.newest(role) ?? this.#shown, fresh);
+    const manifest = await lists.read(role, { known: this.version, fresh }, read);
+    const before = this.#shown;
+    if (manifest.version === before.version) return false;
+    this.#shown = manifest;
+    if (manifest.digests.tools !== before.digests.tools) for (const listener of this.#listeners) listener();
+    const changed = changedOffers(before, manifest);
+    if (Object.keys(changed).length > 0) for (const listener of this.#offerListeners) listener(changed);
+    return true;
+  }
+
+  /** Asks for the list of the agent's role. If that is the `known` one, only its version is sent. */
+  async #read(known: ReadManifest, fresh: boolean): Promise<ReadManifest> {
+    const { client, orchestrator, timeoutMs } = this.#options;
+    const manifest = await requestManifest(client, orchestrator, known.version || undefined, {
       timeoutMs,
       signal: this.#stop.signal,
       fresh,
     });
     this.#notReady = manifest.not_ready ?? [];
-    if (manifest.unchanged || !manifest.tools || manifest.version === this.#version) return false;
-    const before = this.#toolPart;
-    const offersBefore = this.#offers;
-    this.#version = manifest.version;
-    this.#offers = offersOf(manifest);
-    this.#hasUnlisted = manifest.has_unlisted === true;
-    this.#mailbox = manifest.mailbox;
-    this.#unreadHint = manifest.unread_hint;
-    this.#keepsResults = manifest.keeps_results === true;
-    this.#tools = new Map(manifest.tools.map((tool) => [tool.name, tool]));
-    if (this.#toolPart !== before) for (const listener of this.#listeners) listener();
-    const changed = changedOffers(offersBefore, this.#offers);
-    if (Object.keys(changed).length > 0) for (const listener of this.#offerListeners) listener(changed);
-    return true;
-  }
-
-  /** The tools and the rules of the manifest, as a text to compare. */
-  get #toolPart(): string {
-    const tools = [...this.#tools.values()];
-    const rules = [this.#hasUnlisted, this.#mailbox, this.#unreadHint, this.#keepsResults];
-    return JSON.stringify([tools, ...rules]);
+    if (manifest.unchanged || !manifest.tools || manifest.version === known.version) return known;
+    return readManifest(manifest);
   }
 
   #refreshInBackground(): void {
@@ -176,6 +175,6 @@ export class CurrentManifest {
     if (message.kind !== 'event' || message.from.agent !== this.#options.orchestrator) return;
     if (message.from.role !== 'orchestrator') return;
     const event = message.json as { event?: unknown; version?: unknown } | null;
-    if (event?.event === 'manifest_changed' && event.version !== this.#version) this.#refreshInBackground();
+    if (event?.event === 'manifest_changed' && event.version !== this.version) this.#refreshInBackground();
   }
 }

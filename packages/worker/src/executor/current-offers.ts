@@ -35,14 +35,3 @@ export function offersOf({
 }: Manifest): CurrentOffers {
   return { kinds: offers, prompts, resources, templates, instructions };
 }
-
-/** Returns the kinds in which two lists differ. */
-export function changedOffers(before: CurrentOffers, after: CurrentOffers): OfferedKinds {
-  const differ = (one: unknown, other: unknown) => JSON.stringify(one) !== JSON.stringify(other);
-  return {
-    ...(differ(before.prompts, after.prompts) && { prompts: true }),
-    ...(differ([before.resources, before.templates], [after.resources, after.templates]) && {
-      resources: true,
-    }),
-  };
-}

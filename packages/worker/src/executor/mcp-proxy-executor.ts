@@ -47,6 +47,7 @@ import {
   permissionTimeoutMs,
 } from './permission-question.ts';
 import { endOfRepeated } from './repeated-call.ts';
+import { sharedManifests } from './shared-manifests.ts';
 import {
   callBody,
   type ExecuteOptions,
@@ -131,7 +132,8 @@ export class McpProxyExecutor implements AsyncDisposable {
     this.#log = log;
     this.#fault = fault;
     const timeoutMs = options.manifestTimeoutMs ?? defaultManifestTimeoutMs;
-    this.#manifest = new CurrentManifest({ client, orchestrator, timeoutMs, log });
+    const lists = sharedManifests(options.url, orchestrator);
+    this.#manifest = new CurrentManifest({ client, orchestrator, timeoutMs, lists, log });
     const asker = { client, orchestrator };
     this.followed = new FollowedResources({ asker, stop: this.#stop.signal, log });
     client.onMessage((message) => this.#receive(message));
