@@ -9,7 +9,7 @@ export interface BrokerSetup {
 
 export type BrokerOrder = { type: 'issue'; agents: readonly string[] } | { type: 'memory' };
 
-/** The memory after a garbage collection. `liveBytes` is the size of the heap and its buffers, `rssBytes` that of the process. */
+/** The memory of a process that rests, and has collected its garbage. `liveBytes` is the size of the heap and its buffers, `rssBytes` that of the process. */
 export interface BrokerMemory {
   rssBytes: number;
   liveBytes: number;

@@ -18,8 +18,8 @@ consumer subscribes to an inbox that this broker has not read yet.`,
     title: 'Connected workers',
     sizeOf: 'workers',
     text: `The workers are connected and subscribed by the client library, answer heartbeats, and do nothing else. Each has its
-own token; all are in one process. Each number of workers has a new broker. Memory is measured after a garbage
-collection. *Added per idle worker* is the difference to the broker without these workers, divided by their number.
+own token; all are in one process. Each number of workers has a new broker. Memory is measured after the
+collection that a process at rest makes. *Added per idle worker* is the difference to the broker without these workers, divided by their number.
 *Request/reply* is durable, between two further clients. *Takeover* is the time in which a second connection of an agent
 subscribes and gets the message that the first connection holds.`,
   },

@@ -23,7 +23,7 @@ export const restingLooks = 6;
 /** A collection is worth its time from this growth of the heap on, in bytes. */
 const worthBytes = 8e6;
 /** A heap with more than this is left alone, in bytes: a collection would hold up the process for too long. */
-const mostOlderBytes = 64e6;
+const mostOlderBytes = 96e6;
 /** The largest share of the time that goes into collections. */
 const largestShare = 0.01;
 
