@@ -146,8 +146,10 @@ test('A second up on the directory of a live one is refused at once, and says wh
   expect(jsonOf(second)).toMatchObject({
     error: { code: 'data_directory_locked', hint: expect.stringContaining(`kill ${workspace.up.pid}`) },
   });
-  const { error } = jsonOf(second) as { error: { hint: string } };
-  expect(error.hint).toContain(`the broker of ${join(workspace.directory, 'signalbox.yaml')} runs on`);
+  const { error } = jsonOf(second) as { error: { message: string; hint: string } };
+  expect(error.message).toContain(
+    `the broker of ${join(workspace.directory, 'signalbox.yaml')} runs already, on`,
+  );
   expect(error.hint).toContain('broker: { data, listen } in signalbox.yaml');
   expect(second.stderr).not.toContain('waiting for it');
 
@@ -170,8 +172,8 @@ test('up on the port of another project’s broker names the configuration of th
   await writeFile(join(own, 'signalbox.yaml'), config({ listen: `127.0.0.1:${port}`, data: './state' }));
   const refused = await signalbox(['up', '--json'], { cwd: own, env });
   expect(jsonOf(refused)).toMatchObject({ error: { code: 'address_in_use' } });
-  const { error } = jsonOf(refused) as { error: { hint: string } };
-  expect(error.hint).toContain(`the broker of ${join(other, 'signalbox.yaml')} runs on`);
+  const { error } = jsonOf(refused) as { error: { message: string; hint: string } };
+  expect(error.message).toContain(`the broker of ${join(other, 'signalbox.yaml')} runs already, on`);
   expect(error.hint).toContain(`127.0.0.1:${Number(port) + 1}`);
 });
 

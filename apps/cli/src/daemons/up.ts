@@ -265,10 +265,10 @@ async function withOtherBroker(
   const own = file === undefined ? '--data and --listen' : `broker: { data, listen } in ${file}`;
   const data = `~/.local/state/signalbox-${ownName(file)}`;
   const port = [0, 65_535].includes(listen.port) ? 0 : listen.port + 1;
-  return withHint(
-    error,
-    `the broker ${of} runs on ${place}; kill ${keeper} ends it. For a broker of its own set ${own}, as in ${data} and 127.0.0.1:${port}`,
-  );
+  const { code, retryable, details } = error;
+  const message = `the broker ${of} runs already, on ${place}`;
+  const hint = `see what it does: signalbox status; end it: kill ${keeper}; for a second one beside it set ${own}, as in ${data} and 127.0.0.1:${port}`;
+  return new SignalboxError(code, message, { cause: error, retryable, details: { ...details, hint } });
 }
 
 /** Returns a name for the data directory of a project. */
@@ -280,11 +280,6 @@ function ownName(file: string | undefined): string {
 async function keeperOf(dataDir: string): Promise<number | undefined> {
   const { brokerKeeper } = await import('@signalbox/daemon/data-directory');
   return brokerKeeper(dataDir);
-}
-
-function withHint(error: SignalboxError, hint: string): SignalboxError {
-  const { code, message, retryable, details } = error;
-  return new SignalboxError(code, message, { cause: error, retryable, details: { ...details, hint } });
 }
 
 function previousText(name: string): string {
@@ -317,17 +312,12 @@ function portOf({ url }: Pick<BrokerReady, 'url'>): number {
   return port === '' ? { 'ws:': 80, 'wss:': 443 }[protocol]! : Number(port);
 }
 
-function brokerLines(
-  broker: BrokerReady,
-  { file, servers, searched, warnings }: Omit<UpPlan, 'configs'>,
-): string[] {
+function brokerLines(broker: BrokerReady, { file, servers, searched }: Omit<UpPlan, 'configs'>): string[] {
   return [
     `broker ready at ${addressesOf(broker)}, data in ${broker.data}`,
     file === undefined
       ? `running without MCP servers: ${searched}`
       : `starting ${count(servers.length, 'MCP server')} from ${file}${servers.length > 0 ? `: ${servers.join(', ')}` : ''} …`,
-    // These warnings are about imported files: they name the servers that are left out, and why.
-    ...warnings.map((warning) => `  ! ${warning}`),
   ];
 }
 
