@@ -177,6 +177,23 @@ test('up on the port of another project’s broker names the configuration of th
   expect(error.hint).toContain(`127.0.0.1:${Number(port) + 1}`);
 });
 
+test('up with --data on the port of the broker that its configuration started names that broker.', async () => {
+  await using directory = await tempDir();
+  const config = { broker: { listen: '127.0.0.1:0', socket: false, data: './state' } };
+  await writeFile(join(directory.path, 'signalbox.yaml'), JSON.stringify(config));
+  await using running = await startDaemon(['broker'], { cwd: directory.path });
+  const { host } = new URL((running.ready as { url: string }).url);
+  const again = ['up', '--data', 'elsewhere', '--listen', host, '--json'];
+  const refused = await signalbox(again, { cwd: directory.path });
+  expect(jsonOf(refused)).toMatchObject({
+    error: {
+      code: 'address_in_use',
+      message: expect.stringContaining(`runs already, on ${join(directory.path, 'state')}`),
+      hint: expect.stringContaining(`signalbox status --data ${join(directory.path, 'state')};`),
+    },
+  });
+});
+
 test('After kill -9 of up its children end by themselves, and the next up waits for them.', async () => {
   await using workspace = await startWorkspace(() => bare);
   const { broker, orchestrator } = workspace.ready;

@@ -77,7 +77,7 @@ export async function up(flags: UpFlags): Promise<void> {
   const broker = await Promise.race([
     startAfterPrevious(brokerChild, 'broker', { dataDir, log, handed: configs.broker }).catch(
       async (error) => {
-        throw await withOtherBroker(error, plan);
+        throw await withOtherBroker(error, { ...plan, configs });
       },
     ),
     stop,
@@ -246,28 +246,30 @@ function httpOption({ http }: Pick<UpPlan, 'http'>, last: FaceReady | undefined)
 /**
  * Says of a broker that holds the data directory or the port which one it is, how it is ended, and how this project gets a broker of its own.
  */
-async function withOtherBroker(
-  error: unknown,
-  { file, dataDir, listen }: Omit<UpPlan, 'configs'>,
-): Promise<unknown> {
+async function withOtherBroker(error: unknown, { file, dataDir, listen, configs }: UpPlan): Promise<unknown> {
   if (!(error instanceof SignalboxError)) return error;
   const { brokerKeeper, dataDirectory, runningBroker } = await import('@signalbox/daemon/data-directory');
   const { builtInConfig } = await import('@signalbox/daemon/config/internal');
-  const place = error.code === 'address_in_use' ? dataDirectory(undefined, builtInConfig()) : dataDir;
+  const isPort = error.code === 'address_in_use';
+  if (!isPort && error.code !== 'data_directory_locked') return error;
+  // With --data the port may be that of the broker which this configuration started on its own data directory.
+  const places = isPort
+    ? [configs.broker, builtInConfig()].map((one) => dataDirectory(undefined, one))
+    : [dataDir];
+  const place = places.find((one) => {
+    const url = runningBroker(one)?.url;
+    return !isPort || (url !== undefined && portOf({ url }) === listen.port);
+  });
+  const keeper = place === undefined ? undefined : brokerKeeper(place);
+  if (place === undefined || keeper === undefined) return error;
   const other = runningBroker(place);
-  const isIt =
-    error.code === 'address_in_use'
-      ? other?.url !== undefined && portOf({ url: other.url }) === listen.port
-      : error.code === 'data_directory_locked';
-  const keeper = brokerKeeper(place);
-  if (!isIt || keeper === undefined) return error;
   const of = other?.config === undefined ? 'without a configuration' : `of ${other.config}`;
   const own = file === undefined ? '--data and --listen' : `broker: { data, listen } in ${file}`;
   const data = `~/.local/state/signalbox-${ownName(file)}`;
   const port = [0, 65_535].includes(listen.port) ? 0 : listen.port + 1;
   const { code, retryable, details } = error;
   const message = `the broker ${of} runs already, on ${place}`;
-  const hint = `see what it does: signalbox status; end it: kill ${keeper}; for a second one beside it set ${own}, as in ${data} and 127.0.0.1:${port}`;
+  const hint = `see what it does: ${shellWords('signalbox', 'status', '--data', place)}; end it: kill ${keeper}; for a second one beside it set ${own}, as in ${data} and 127.0.0.1:${port}`;
   return new SignalboxError(code, message, { cause: error, retryable, details: { ...details, hint } });
 }
 
