@@ -87,6 +87,19 @@ test('A file that the address of the database names for TLS is read by check alo
   );
 });
 
+test('A capability file that is not there is a warning of config check.', async () => {
+  await using directory = await tempDir();
+  const config = { capabilities: ['./here.yaml', './gone'] };
+  await writeFile(join(directory.path, 'signalbox.yaml'), JSON.stringify(config));
+  await writeFile(join(directory.path, 'here.yaml'), '');
+  const { code, stderr } = await signalbox(['config', 'check'], { cwd: directory.path });
+  const gone = join(directory.path, 'gone');
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: `warning: signalbox.yaml: capabilities: there is no file or folder ${gone}\n`,
+  });
+});
+
 test('A certificate of the broker that up could not use is an error of config check, too.', async () => {
   await using directory = await tempDir();
   const at = (name: string) => join(directory.path, name);
