@@ -62,7 +62,7 @@ test('show prints one message whole and leaves it where it is; a sender tells tw
   const file = join(folder.path, 'yara.token');
   await writeFile(file, yara.env.SIGNALBOX_TOKEN, { mode: 0o600 });
   const named = await signalbox(['inbox', '--token-file', file, '--url', broker.url]);
-  expect(named.stdout).toContain(`signalbox inbox --take --token-file ${file}\n`);
+  expect(named.stdout).toContain(`signalbox inbox --take --url ${broker.url} --token-file ${file}\n`);
   const shown = await signalbox(['inbox', 'show', 'yara-0'], { env: yara.env });
   expect(shown.stdout.match(/^\| line$/gm)).toHaveLength(100);
   await using otto = await connectBroker({ ...(await senderOf('otto')), agent: 'otto' });

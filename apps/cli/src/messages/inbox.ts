@@ -1,6 +1,6 @@
 import { type Message, SignalboxError, threadOf } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
-import type { ConnectionFlags } from '../connection/connection.ts';
+import { type ConnectionFlags, sameConnection } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { type ExitCode, exitCodes } from '../terminal/exit-codes.ts';
 import { count, printed, printJson, printLines, tableLines } from '../terminal/output.ts';
@@ -109,9 +109,11 @@ function otherThread(message: Message): string {
 
 const nothingWaits = (agent: string): string => `no messages are waiting for ${agent}`;
 
-function howToRead({ tokenFile }: InboxFlags): string {
-  const token = tokenFile === undefined ? '' : ` ${shellWords('--token-file', tokenFile)}`;
-  return `Read one whole: signalbox inbox show ID${token}   Read all and take them from the inbox: signalbox inbox --take${token}`;
+function howToRead(flags: InboxFlags): string {
+  const [show, take] = [['show', 'ID'], ['--take']].map((words) =>
+    shellWords('signalbox', 'inbox', ...words, ...sameConnection(flags)),
+  );
+  return `Read one whole: ${show}   Read all and take them from the inbox: ${take}`;
 }
 
 function messageTable(messages: readonly Message[]): string[] {
