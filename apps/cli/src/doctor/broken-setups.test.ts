@@ -195,7 +195,7 @@ const broken: Broken[] = [
         }),
       ),
     [
-      ['configuration', 'warning', 'mcp.json: is half-written'],
+      ['configuration', 'warning', 'mcp.json:1: is half-written'],
       ['configuration', 'warning', 'gone.json: there is no such file'],
       ['imports', 'warning', "2 files of other clients can't be used: "],
     ],

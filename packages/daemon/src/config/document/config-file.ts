@@ -12,13 +12,13 @@ export interface FileProblem extends ConfigProblem {
   file: string;
 }
 
-/** Writes a problem as `file:line: path: message`. One of the whole file has no path, and no line if that is the first. */
+/** Writes a problem as `file:line: path: message`. One of the whole file has no path. */
 export function problemText({ file, line, path, message }: FileProblem): string {
-  if (path === wholeFile) return `${file}${line > 1 ? `:${line}` : ''}: ${message}`;
+  if (path === wholeFile) return `${file}${line > 0 ? `:${line}` : ''}: ${message}`;
   return `${file}:${line}: ${path}: ${message}`;
 }
 
-/** The path of a problem of a file that can't be read. */
+/** The path of a problem of a whole file; the line of one that can't be read is 0. */
 export const wholeFile = '(file)';
 
 /** Largest file that is read, in bytes: a device has no end. */
@@ -47,7 +47,7 @@ export function openConfigFile(named: string, file: string, context: ReadContext
       context,
     );
   } catch (cause) {
-    return { problem: { file: named, line: 1, path: wholeFile, message: unreadable(cause) } };
+    return { problem: { file: named, line: 0, path: wholeFile, message: unreadable(cause) } };
   }
 }
 
