@@ -134,6 +134,8 @@ test('hold and release say in plain words what is held, why, and what comes next
   expect(placed.stdout).toBe(
     `Everything is held until its release: incident 12\nRelease it with: signalbox release ${id}\n`,
   );
+  const name = await signalbox(['release', 'rosa', ...at]);
+  expect(name.stderr).toContain("if 'rosa' is an agent, write --agent rosa");
   const released = await signalbox(['release', '--all', ...at]);
   expect(released.stdout).toMatch(
     new RegExp(`^Everything is released \\(hold ${id}\\)\\.\\noperator placed it at \\S+: incident 12\\n$`),

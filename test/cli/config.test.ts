@@ -87,6 +87,19 @@ test('A file that the address of the database names for TLS is read by check alo
   );
 });
 
+test('A capability file that is not there is a warning of config check.', async () => {
+  await using directory = await tempDir();
+  const config = { capabilities: ['./here.yaml', './gone'] };
+  await writeFile(join(directory.path, 'signalbox.yaml'), JSON.stringify(config));
+  await writeFile(join(directory.path, 'here.yaml'), '');
+  const { code, stderr } = await signalbox(['config', 'check'], { cwd: directory.path });
+  const gone = join(directory.path, 'gone');
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: `warning: signalbox.yaml: capabilities: there is no file or folder ${gone}\n`,
+  });
+});
+
 test('A certificate of the broker that up could not use is an error of config check, too.', async () => {
   await using directory = await tempDir();
   const at = (name: string) => join(directory.path, name);
@@ -113,7 +126,7 @@ test('The same file is right once the three things are mended.', async () => {
 test('A configuration that is not there is an error that names it.', async () => {
   const { code, stderr } = await signalbox(['up', '--config', 'gone.yaml']);
   expect(code).toBe(2);
-  expect(stderr).toBe('gone.yaml:1: (file): there is no such file\n');
+  expect(stderr).toBe('gone.yaml: there is no such file\n');
 });
 
 test('A configuration that is a directory, or no text, is an error that says so.', async () => {
@@ -121,11 +134,11 @@ test('A configuration that is a directory, or no text, is an error that says so.
   const file = join(directory.path, 'latin1.yaml');
   await writeFile(file, Buffer.from('broker: { data: caf\xe9 }', 'latin1'));
   const latin = await signalbox(['config', 'check', file]);
-  expect(latin).toMatchObject({ code: 2, stdout: '', stderr: `${file}:1: (file): is no UTF-8 text\n` });
+  expect(latin).toMatchObject({ code: 2, stdout: '', stderr: `${file}: is no UTF-8 text\n` });
   const folder = await signalbox(['config', 'check', directory.path]);
   expect(folder).toMatchObject({
     code: 2,
-    stderr: `${directory.path}:1: (file): cannot be read (it is a directory)\n`,
+    stderr: `${directory.path}: cannot be read (it is a directory)\n`,
   });
   await writeFile(file, '\ufeffbroker: { data: café }');
   expect(await signalbox(['config', 'check', file])).toMatchObject({ code: 0, stderr: '' });
@@ -177,7 +190,7 @@ test('Files of other clients are merged by name, whole entries, and check says w
     'can be used, with 2 warnings: 0 MCP servers (left out: a, all of gone.json)',
   );
   expect(unusable.stderr.split('\n')).toEqual([
-    'warning: gone.json:1: (file): there is no such file; signalbox.yaml names it in mcpConfig, and none of its servers is used',
+    'warning: gone.json: there is no such file; signalbox.yaml names it in mcpConfig, and none of its servers is used',
     'warning: team/mcp.json:2: servers.a.args: must be a list: put it in [ ]; this server is left out',
     '',
   ]);

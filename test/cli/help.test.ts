@@ -62,7 +62,7 @@ test('A missing argument, option or token file is named, and said to be missing.
   expect(await stderrOf('hold', '--all')).toContain("option '--reason <text>' is missing");
   const file = await stderrOf('send', 'rosa', 'hi', '--token-file', 'gone.token');
   expect(file).toContain('there is no token file gone.token');
-  expect(file).toContain('signalbox token issue --out gone.token');
+  expect(file).toContain('signalbox token issue --agent NAME --role ROLE --out gone.token');
 });
 
 test('With --json a usage error is JSON on standard output.', async () => {

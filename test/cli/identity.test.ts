@@ -124,6 +124,37 @@ test('token issue --out warns of a file that git would commit, and is silent abo
   expect(await signalbox([...issue, '--out', 'b.token'], at)).toMatchObject({ code: 0, stderr: '' });
 });
 
+test('token issue --out warns of a file that a hosted server could read.', async () => {
+  await using broker = await startTestBroker();
+  await using project = await tempDir();
+  const server = { command: 'no-such-server', args: [project.path] };
+  const config = {
+    broker: { data: broker.dataDir },
+    mcpServers: { files: server },
+    roles: { worker: { tools: [] } },
+  };
+  await writeFile(join(project.path, 'signalbox.json'), JSON.stringify(config));
+  const issue = ['token', 'issue', '--agent', 'a-1', '--role', 'worker', '--data', broker.dataDir];
+  const { code, stderr } = await signalbox([...issue, '--out', 'a.token'], { cwd: project.path });
+  expect(code).toBe(0);
+  expect(stderr).toContain('mcpServers.files.args[0]');
+  expect(stderr).toContain(
+    'a.token, so anybody who may use the server can act with that token: write it to a folder',
+  );
+});
+
+test('A person is told whose token is too little for a command, and an agent is not told how to act as somebody else.', async () => {
+  await using broker = await startTestBroker();
+  const file = join(broker.dataDir, 'ann.token');
+  await writeFile(file, await broker.token('ann'), { mode: 0o600 });
+  const hold = ['hold', '--all', '--reason', 'x', '--token-file', file, '--url', broker.url];
+  const hint = `the role of the token in ${file} decides that; without --token-file,`;
+  expect(await signalbox(hold)).toMatchObject({ code: 77, stderr: expect.stringContaining(hint) });
+  const { stderr } = await signalbox(hold, { env: { SIGNALBOX_AGENT: 'ann' } });
+  expect(stderr).toContain("'hold' needs a token of an operator");
+  expect(stderr).not.toContain('without --token-file');
+});
+
 test('An operator’s token has a name, and an observer’s shows agents and cannot revoke.', async () => {
   await using broker = await startTestBroker();
   const file = join(broker.dataDir, 'watch.token');

@@ -57,10 +57,11 @@ test('up starts beside damaged files of other clients, and says which ones; thei
   const { servers, warnings } = workspace.ready.orchestrator;
   expect(servers).toMatchObject([{ name: 'everything', state: 'ready' }]);
   const leftOut = [
-    'client.json:12: (file): is half-written: it ends in the middle; signalbox.yaml names it in mcpConfig, and none of its servers is used',
-    'gone.json:1: (file): there is no such file; signalbox.yaml names it in mcpConfig, and none of its servers is used',
+    'client.json:12: is half-written: it ends in the middle; signalbox.yaml names it in mcpConfig, and none of its servers is used',
+    'gone.json: there is no such file; signalbox.yaml names it in mcpConfig, and none of its servers is used',
   ];
   expect(warnings).toEqual(expect.arrayContaining(leftOut));
+  for (const warning of leftOut) expect(workspace.up.stderr().split(warning)).toHaveLength(2);
   const check = await workspace.run(['config', 'check']);
   expect(check).toMatchObject({
     code: 0,

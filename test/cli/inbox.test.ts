@@ -55,9 +55,14 @@ test('--take prints whole bodies, quoted and JSON indented, and empties the inbo
 });
 
 test('show prints one message whole and leaves it where it is; a sender tells two of the same id apart.', async () => {
+  await using folder = await tempDir();
   const yara = await agentWith('yara', ['line\n'.repeat(100), 'other']);
   const list = await signalbox(['inbox'], { env: yara.env });
   expect(list.stdout).toContain('signalbox inbox show ID');
+  const file = join(folder.path, 'yara.token');
+  await writeFile(file, yara.env.SIGNALBOX_TOKEN, { mode: 0o600 });
+  const named = await signalbox(['inbox', '--token-file', file, '--url', broker.url]);
+  expect(named.stdout).toContain(`signalbox inbox --take --url ${broker.url} --token-file ${file}\n`);
   const shown = await signalbox(['inbox', 'show', 'yara-0'], { env: yara.env });
   expect(shown.stdout.match(/^\| line$/gm)).toHaveLength(100);
   await using otto = await connectBroker({ ...(await senderOf('otto')), agent: 'otto' });

@@ -78,6 +78,7 @@ test('init --from refuses a file that cannot be used, with its line, and writes 
   await writeFile(join(home.path, 'broken.json'), '{ "mcpServers": [');
   const refused = await signalbox(['init', '--from', 'broken.json'], at);
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('broken.json:1') });
+  expect(refused.stderr).not.toContain('signalbox.yaml');
   await writeFile(join(home.path, 'empty.json'), '{ "mcpServers": {} }');
   const useless = await signalbox(['init', '--from', 'empty.json'], at);
   expect(useless).toMatchObject({ code: 2, stderr: expect.stringContaining('it holds no servers') });

@@ -216,10 +216,11 @@ test('A changed file changes what a connected agent sees, without a restart of w
   const { pid } = await reportOf('plain');
   const file = join(workspace.directory, 'signalbox.yaml');
 
-  await writeFile(file, configText(`  added: ${plain('look')}`, ', mcp_added__*'));
+  await writeFile(file, configText(`  added: ${plain('look')}`, ', mcp_added__*, mcp_adedd__*'));
   await expect.poll(names, patient).toEqual(['mcp_added__look', 'mcp_plain__drop', 'mcp_plain__echo']);
   expect((await reportOf('plain')).pid).toBe(pid);
   await said('server added: added; role changed: researcher');
+  await said("'mcp_adedd__*' matches no tool: no server has this name (did you mean 'mcp_added__*'?)");
 
   await writeFile(file, configText(`  added: { ...${plain('look')} }`, ''));
   await said('signalbox.yaml is wrong, everything stays as it is');

@@ -15,7 +15,7 @@ test('A message for later is listed with its time, and its sender and an operato
   expect(sent.stdout.split('\n').slice(0, 3)).toEqual([
     'message a is stored for rosa',
     'it is handed out in 2 h, and not before',
-    'cancel it: signalbox inbox cancel rosa a',
+    `cancel it: signalbox inbox cancel rosa a --url ${broker.url}`,
   ]);
   const year = new Date().getUTCFullYear() + 1;
   const far = await as('send', 'rosa', 'hello', '--at', `${year}-12-31T09:00Z`);

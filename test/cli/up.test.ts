@@ -146,8 +146,10 @@ test('A second up on the directory of a live one is refused at once, and says wh
   expect(jsonOf(second)).toMatchObject({
     error: { code: 'data_directory_locked', hint: expect.stringContaining(`kill ${workspace.up.pid}`) },
   });
-  const { error } = jsonOf(second) as { error: { hint: string } };
-  expect(error.hint).toContain(`the broker of ${join(workspace.directory, 'signalbox.yaml')} runs on`);
+  const { error } = jsonOf(second) as { error: { message: string; hint: string } };
+  expect(error.message).toContain(
+    `the broker of ${join(workspace.directory, 'signalbox.yaml')} runs already, on`,
+  );
   expect(error.hint).toContain('broker: { data, listen } in signalbox.yaml');
   expect(second.stderr).not.toContain('waiting for it');
 
@@ -170,9 +172,26 @@ test('up on the port of another project’s broker names the configuration of th
   await writeFile(join(own, 'signalbox.yaml'), config({ listen: `127.0.0.1:${port}`, data: './state' }));
   const refused = await signalbox(['up', '--json'], { cwd: own, env });
   expect(jsonOf(refused)).toMatchObject({ error: { code: 'address_in_use' } });
-  const { error } = jsonOf(refused) as { error: { hint: string } };
-  expect(error.hint).toContain(`the broker of ${join(other, 'signalbox.yaml')} runs on`);
+  const { error } = jsonOf(refused) as { error: { message: string; hint: string } };
+  expect(error.message).toContain(`the broker of ${join(other, 'signalbox.yaml')} runs already, on`);
   expect(error.hint).toContain(`127.0.0.1:${Number(port) + 1}`);
+});
+
+test('up with --data on the port of the broker that its configuration started names that broker.', async () => {
+  await using directory = await tempDir();
+  const config = { broker: { listen: '127.0.0.1:0', socket: false, data: './state' } };
+  await writeFile(join(directory.path, 'signalbox.yaml'), JSON.stringify(config));
+  await using running = await startDaemon(['broker'], { cwd: directory.path });
+  const { host } = new URL((running.ready as { url: string }).url);
+  const again = ['up', '--data', 'elsewhere', '--listen', host, '--json'];
+  const refused = await signalbox(again, { cwd: directory.path });
+  expect(jsonOf(refused)).toMatchObject({
+    error: {
+      code: 'address_in_use',
+      message: expect.stringContaining(`runs already, on ${join(directory.path, 'state')}`),
+      hint: expect.stringContaining(`signalbox status --data ${join(directory.path, 'state')};`),
+    },
+  });
 });
 
 test('After kill -9 of up its children end by themselves, and the next up waits for them.', async () => {

@@ -68,7 +68,7 @@ test('operators see, stop, start and reload servers; nobody else does', async ()
     expect(await ask(reader, body)).toMatchObject({
       error: {
         code: 'permission_denied',
-        message: `op '${op}' is not allowed for role 'reader'; it is for the permission ${needs.join(' or ')}`,
+        message: `'${op}' needs a token with the permission ${needs.join(' or ')}, and this one has the role 'reader'`,
         may_have_run: false,
       },
     });
@@ -76,7 +76,7 @@ test('operators see, stop, start and reload servers; nobody else does', async ()
   const observer = await stack.client('operator.watch', 'observer');
   expect(await ask(observer, { op: 'servers' })).toMatchObject({ data: { servers: expect.any(Array) } });
   expect(await ask(observer, { op: 'stop', server: 'counter' })).toMatchObject({
-    error: { code: 'permission_denied', message: expect.stringContaining('for the permission operator') },
+    error: { code: 'permission_denied', message: expect.stringContaining('with the permission operator') },
   });
   expect(await callError(observer, echo)).toMatchObject({ code: 'permission_denied', may_have_run: false });
   const report = async (name: string) => {

@@ -197,6 +197,16 @@ test('A program that fails on every message loses no mail: ps and status say sin
   expect(attempts.every(({ attempt }) => attempt === 1)).toBe(true);
 });
 
+test('A question that a failing program leaves unanswered is not counted as mail before itself.', async () => {
+  const { run } = await serve('sour', 'exit 3', [...asOperator(), '--retry-wait', '1m']);
+  await using _run = run;
+  const ask = ['ask', 'sour', 'what is new?', '--timeout', '2s', '--data', stack.broker.dataDir];
+  const { code, stderr } = await signalbox(ask, { env: { SIGNALBOX_URL: stack.broker.url } });
+  expect(code).toBe(75);
+  expect(stderr).toContain('sour did not answer in time');
+  expect(stderr).not.toContain('before it');
+});
+
 test('A turn outlives kill -9 of the broker, and its reply is stored once.', async () => {
   const data = join(home.path, 'data');
   let broker = await startBrokerProcess(data);

@@ -9,6 +9,7 @@ import {
   type AddressOrigin,
   type Connection,
   type ConnectionFlags,
+  hasAgentEnvironment,
   resolveConnection,
 } from './connection.ts';
 
@@ -120,6 +121,11 @@ function hintOf(code: string, { url, from, token, tokenFile }: UsedConnection): 
     case 'unauthorized':
       if (issuer !== undefined) return supplyText(issuer, tokenFile);
       return `signalbox token issue puts a new token in place of this one with:${replacing(tokenFile ?? 'FILE')}`;
+    case 'forbidden':
+    case 'permission_denied':
+      // An agent is not told how to act as somebody else.
+      if (tokenFile === undefined || hasAgentEnvironment(process.env)) return undefined;
+      return `the role of the token in ${tokenFile} decides that; without --token-file, commands on the broker’s machine act as the operator`;
     case 'forged_sender':
       return 'leave --agent and SIGNALBOX_AGENT out, or use the token that was issued for that agent';
     default:

@@ -182,6 +182,14 @@ export function hasAgentEnvironment(env: NodeJS.ProcessEnv): boolean {
   );
 }
 
+/** Returns the options with which another command reaches the same broker as the same agent. */
+export function sameConnection({ url, tokenFile, agent, config, data }: ConnectionFlags): string[] {
+  const named = { url, 'token-file': tokenFile, agent, config, data };
+  return Object.entries(named).flatMap(([option, value]) =>
+    value === undefined ? [] : [`--${option}`, value],
+  );
+}
+
 /**
  * Returns the operator's token of the data directory that an option names or that the configuration leads to. `read` is absent if the
  * address of the broker came from elsewhere: that broker must not get the token of another one.

@@ -75,7 +75,7 @@ export function namedToken(flags: ConnectionFlags, env: NodeJS.ProcessEnv): Foun
  */
 export function namedAgent(
   flags: ConnectionFlags,
-  { token, from }: FoundToken,
+  { token, from, file = 'SIGNALBOX_TOKEN' }: FoundToken,
   env: NodeJS.ProcessEnv,
 ): string {
   const inToken = agentOfToken(token) ?? mintingAgentOf(token);
@@ -83,8 +83,15 @@ export function namedAgent(
   const isTokenFirst = from === 'flag' && !isJwt(token);
   const agent = flags.agent ?? (isTokenFirst ? (inToken ?? inEnvironment) : (inEnvironment ?? inToken));
   if (agent !== undefined) return agent;
-  throw new SignalboxError('usage', 'the token does not say which agent it is for', {
-    details: { hint: 'name it with --agent NAME or SIGNALBOX_AGENT' },
+  const problem = isJwt(token)
+    ? `the token in ${file} does not say which agent it is for`
+    : `${file} holds no token of Signalbox, which would begin with sbx_ and name its agent`;
+  throw new SignalboxError('usage', problem, {
+    details: {
+      hint: isJwt(token)
+        ? 'name it with --agent NAME or SIGNALBOX_AGENT'
+        : 'issue one: signalbox token issue --agent NAME --role ROLE --out FILE; the agent of a token of another kind is named with --agent NAME',
+    },
   });
 }
 

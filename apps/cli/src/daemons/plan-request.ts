@@ -29,7 +29,6 @@ export interface UpPlan {
   started: string[];
   /** The line that says why there is no configuration. */
   searched: string;
-  warnings: string[];
   /** The options with which another command in this directory finds this broker; none if it finds it by itself. */
   where: string[];
   approval: Approval;

@@ -43,7 +43,6 @@ export async function reportUpPlan(request: PlanRequest): Promise<void> {
     servers: servers.map(([name]) => name),
     started: servers.flatMap(([name, { disabled }]) => (disabled ? [] : [name])),
     searched: searchedText(),
-    warnings: config.warnings,
     where: !found || request.data !== undefined ? ['--data', dataDir] : configOptions(found.file),
     approval: {
       isExposed: exposesConfiguration(config),

@@ -77,7 +77,7 @@ export async function up(flags: UpFlags): Promise<void> {
   const broker = await Promise.race([
     startAfterPrevious(brokerChild, 'broker', { dataDir, log, handed: configs.broker }).catch(
       async (error) => {
-        throw await withOtherBroker(error, plan);
+        throw await withOtherBroker(error, { ...plan, configs });
       },
     ),
     stop,
@@ -246,29 +246,31 @@ function httpOption({ http }: Pick<UpPlan, 'http'>, last: FaceReady | undefined)
 /**
  * Says of a broker that holds the data directory or the port which one it is, how it is ended, and how this project gets a broker of its own.
  */
-async function withOtherBroker(
-  error: unknown,
-  { file, dataDir, listen }: Omit<UpPlan, 'configs'>,
-): Promise<unknown> {
+async function withOtherBroker(error: unknown, { file, dataDir, listen, configs }: UpPlan): Promise<unknown> {
   if (!(error instanceof SignalboxError)) return error;
   const { brokerKeeper, dataDirectory, runningBroker } = await import('@signalbox/daemon/data-directory');
   const { builtInConfig } = await import('@signalbox/daemon/config/internal');
-  const place = error.code === 'address_in_use' ? dataDirectory(undefined, builtInConfig()) : dataDir;
+  const isPort = error.code === 'address_in_use';
+  if (!isPort && error.code !== 'data_directory_locked') return error;
+  // With --data the port may be that of the broker which this configuration started on its own data directory.
+  const places = isPort
+    ? [configs.broker, builtInConfig()].map((one) => dataDirectory(undefined, one))
+    : [dataDir];
+  const place = places.find((one) => {
+    const url = runningBroker(one)?.url;
+    return !isPort || (url !== undefined && portOf({ url }) === listen.port);
+  });
+  const keeper = place === undefined ? undefined : brokerKeeper(place);
+  if (place === undefined || keeper === undefined) return error;
   const other = runningBroker(place);
-  const isIt =
-    error.code === 'address_in_use'
-      ? other?.url !== undefined && portOf({ url: other.url }) === listen.port
-      : error.code === 'data_directory_locked';
-  const keeper = brokerKeeper(place);
-  if (!isIt || keeper === undefined) return error;
   const of = other?.config === undefined ? 'without a configuration' : `of ${other.config}`;
   const own = file === undefined ? '--data and --listen' : `broker: { data, listen } in ${file}`;
   const data = `~/.local/state/signalbox-${ownName(file)}`;
   const port = [0, 65_535].includes(listen.port) ? 0 : listen.port + 1;
-  return withHint(
-    error,
-    `the broker ${of} runs on ${place}; kill ${keeper} ends it. For a broker of its own set ${own}, as in ${data} and 127.0.0.1:${port}`,
-  );
+  const { code, retryable, details } = error;
+  const message = `the broker ${of} runs already, on ${place}`;
+  const hint = `see what it does: ${shellWords('signalbox', 'status', '--data', place)}; end it: kill ${keeper}; for a second one beside it set ${own}, as in ${data} and 127.0.0.1:${port}`;
+  return new SignalboxError(code, message, { cause: error, retryable, details: { ...details, hint } });
 }
 
 /** Returns a name for the data directory of a project. */
@@ -280,11 +282,6 @@ function ownName(file: string | undefined): string {
 async function keeperOf(dataDir: string): Promise<number | undefined> {
   const { brokerKeeper } = await import('@signalbox/daemon/data-directory');
   return brokerKeeper(dataDir);
-}
-
-function withHint(error: SignalboxError, hint: string): SignalboxError {
-  const { code, message, retryable, details } = error;
-  return new SignalboxError(code, message, { cause: error, retryable, details: { ...details, hint } });
 }
 
 function previousText(name: string): string {
@@ -317,17 +314,12 @@ function portOf({ url }: Pick<BrokerReady, 'url'>): number {
   return port === '' ? { 'ws:': 80, 'wss:': 443 }[protocol]! : Number(port);
 }
 
-function brokerLines(
-  broker: BrokerReady,
-  { file, servers, searched, warnings }: Omit<UpPlan, 'configs'>,
-): string[] {
+function brokerLines(broker: BrokerReady, { file, servers, searched }: Omit<UpPlan, 'configs'>): string[] {
   return [
     `broker ready at ${addressesOf(broker)}, data in ${broker.data}`,
     file === undefined
       ? `running without MCP servers: ${searched}`
       : `starting ${count(servers.length, 'MCP server')} from ${file}${servers.length > 0 ? `: ${servers.join(', ')}` : ''} …`,
-    // These warnings are about imported files: they name the servers that are left out, and why.
-    ...warnings.map((warning) => `  ! ${warning}`),
   ];
 }
 

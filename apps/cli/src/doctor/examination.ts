@@ -114,10 +114,11 @@ async function examineFiles({ machine, setup, dataDir, flags, checks }: Place): 
     return [...diskFindings(facts, { directory: dataDir, platform }), ...sizes];
   });
   await checks.run('data', () => dataDirectoryFindings(dataDir, uid));
-  const tokenFiles = tokensOf(flags, setup, machine, dataDir).flatMap(({ file, isNamed }) =>
-    isNamed && file !== undefined ? [file] : [],
-  );
-  await checks.run('exposure', () => exposureFindings(setup, { dataDir, tokenFiles }));
+  const tokens = tokensOf(flags, setup, machine, dataDir);
+  const filesOf = (found: typeof tokens): string[] => found.flatMap(({ file }) => file ?? []);
+  const tokenFiles = filesOf(tokens.filter(({ isNamed }) => isNamed));
+  const otherTokens = filesOf(tokens.filter(({ isUsed }) => !isUsed));
+  await checks.run('exposure', () => exposureFindings(setup, { dataDir, tokenFiles, otherTokens }));
   const { tls } = setup.config.broker;
   if (tls) await checks.run('tls', async () => [await tlsFinding(tls, machine.now())]);
   const { auth } = setup.config;

@@ -73,11 +73,23 @@ export async function release(ids: string[], flags: ReleaseFlags): Promise<void>
         details: { hint: 'see the holds with: signalbox holds' },
       },
     );
-  const released = await withSession(connection, ({ client }) => releaseHolds(client, target ?? { ids }), {
-    changes: !json,
-  });
+  const released = await withSession(
+    connection,
+    ({ client }) => releaseHolds(client, target ?? { ids }).catch((error) => throwUnknown(error, ids)),
+    { changes: !json },
+  );
   if (json) return printJson({ released });
   printLines(...released.flatMap(releasedLines));
+}
+
+/** Throws the error again. For an unknown id it adds how an agent is released. */
+function throwUnknown(error: unknown, [id]: string[]): never {
+  if (!(error instanceof SignalboxError) || error.code !== 'unknown_hold' || id === undefined) throw error;
+  const hint = `signalbox holds lists the ids; if '${id}' is an agent, write --agent ${id}`;
+  throw new SignalboxError(error.code, error.message, {
+    cause: error,
+    details: { hint, ...error.details },
+  });
 }
 
 /** Prints the holds that stand. */

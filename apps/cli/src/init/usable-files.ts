@@ -28,7 +28,11 @@ export async function sortFiles(
       );
       const servers = Object.keys(mcpServers);
       if (servers.length > 0) usable.push({ ...file, servers });
-      else unusable.push({ ...file, problem: warnings.join('\n') || 'it holds no servers' });
+      else {
+        // No configuration names the file yet.
+        const problems = warnings.map((text) => text.split(`; ${config} names it in mcpConfig`, 1)[0]);
+        unusable.push({ ...file, problem: problems.join('\n') || 'it holds no servers' });
+      }
     } catch (error) {
       unusable.push({ ...file, problem: messageOf(error) });
     }

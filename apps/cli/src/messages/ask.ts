@@ -31,13 +31,24 @@ export async function ask(to: string, argument: string, flags: AskFlags): Promis
     const isDead = outcome.status === 'undeliverable' && outcome.reason === 'dead';
     return {
       outcome,
-      waiting: outcome.status === 'completed' ? before : isLate ? await whyWaiting(client, to) : undefined,
+      waiting:
+        outcome.status === 'completed'
+          ? before
+          : isLate
+            ? withoutOwn(await whyWaiting(client, to), before)
+            : undefined,
       givenUp: isDead ? await whyGivenUp(client, to) : undefined,
     };
   });
   if (outcome.status !== 'completed') throw withReasons(outcomeError(outcome, to), to, { waiting, givenUp });
   if (flags.json) printJson({ reply: outcome.reply.json ?? null, ...(waiting && { waiting }) });
   else printLines(linesOf(bodyText(outcome.reply.json, { indent: 2 })));
+}
+
+/** Counts of the mail that waits only what was there before our question: the broker may still count that one. */
+function withoutOwn(now: WhyWaiting | undefined, before: WhyWaiting | undefined): WhyWaiting | undefined {
+  if (now?.unread === undefined) return now;
+  return { ...now, unread: Math.min(now.unread, before?.unread ?? 0) };
 }
 
 function tell(lines: readonly string[]): void {

@@ -1,9 +1,10 @@
 import { type Message, SignalboxError, threadOf } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
-import type { ConnectionFlags } from '../connection/connection.ts';
+import { type ConnectionFlags, sameConnection } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { type ExitCode, exitCodes } from '../terminal/exit-codes.ts';
 import { count, printed, printJson, printLines, tableLines } from '../terminal/output.ts';
+import { shellWords } from '../terminal/shell-words.ts';
 import { refuseInTurn } from '../worker/refuse-in-turn.ts';
 import { bodyStart, withParsedBody } from './message-text.ts';
 import { listScheduled } from './scheduled.ts';
@@ -66,15 +67,16 @@ export async function showMessage(id: string, flags: InboxShowFlags): Promise<vo
 }
 
 async function list(flags: InboxFlags): Promise<void> {
-  const { messages, more } = await withSession(flags, ({ client, connection }) =>
-    readWaiting(client, connection.agent, flags.limit),
-  );
+  const { messages, more, agent } = await withSession(flags, async ({ client, connection: { agent } }) => ({
+    ...(await readWaiting(client, agent, flags.limit)),
+    agent,
+  }));
   if (flags.json) return printJson({ messages: messages.map(withParsedBody), ...(more && { more }) });
-  if (messages.length === 0) return printLines(nothingWaits);
+  if (messages.length === 0) return printLines(nothingWaits(agent));
   const first = more
     ? `The first ${messages.length}, still waiting, and there are more: see --limit.`
     : `${count(messages.length, 'message')}, still waiting.`;
-  printLines(messageTable(messages), '', first, howToRead);
+  printLines(messageTable(messages), '', first, howToRead(flags));
 }
 
 async function take(flags: InboxFlags): Promise<void> {
@@ -86,16 +88,16 @@ async function take(flags: InboxFlags): Promise<void> {
     else for (const message of messages) printLines(wholeMessage(message, Date.now()), '');
     await printed();
   };
-  const left = await withSession(
+  const { left, agent } = await withSession(
     flags,
-    ({ client }) => {
+    async ({ client }) => {
       refuseInTurn(client.address, process.env);
-      return takeWaiting(client, { limit: flags.limit, together }, show);
+      return { left: await takeWaiting(client, { limit: flags.limit, together }, show), agent: client.agent };
     },
     { as: 'agent' },
   );
   if (together) return;
-  if (shown === 0) printLines(nothingWaits);
+  if (shown === 0) printLines(nothingWaits(agent));
   else printLines(`${count(shown, 'message')} taken${left > 0 ? `; ${left} still waiting` : ''}.`);
 }
 
@@ -105,9 +107,14 @@ function otherThread(message: Message): string {
   return thread === message.id ? '' : thread;
 }
 
-const nothingWaits = 'no messages are waiting';
-const howToRead =
-  'Read one whole: signalbox inbox show ID   Read all and take them from the inbox: signalbox inbox --take';
+const nothingWaits = (agent: string): string => `no messages are waiting for ${agent}`;
+
+function howToRead(flags: InboxFlags): string {
+  const [show, take] = [['show', 'ID'], ['--take']].map((words) =>
+    shellWords('signalbox', 'inbox', ...words, ...sameConnection(flags)),
+  );
+  return `Read one whole: ${show}   Read all and take them from the inbox: ${take}`;
+}
 
 function messageTable(messages: readonly Message[]): string[] {
   const rows = messages.map((message) => [

@@ -1,8 +1,9 @@
 import { type ScheduledMessageInfo, SignalboxError } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
-import type { ConnectionFlags } from '../connection/connection.ts';
+import { type ConnectionFlags, sameConnection } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, printJson, printLines, tableLines } from '../terminal/output.ts';
+import { shellWords } from '../terminal/shell-words.ts';
 
 /** The options of `signalbox inbox --scheduled`. */
 export interface ScheduledFlags extends ConnectionFlags {
@@ -26,7 +27,12 @@ export async function listScheduled(flags: ScheduledFlags): Promise<void> {
   const first = more
     ? `The first ${messages.length}, and there are more: see --limit.`
     : `${count(messages.length, 'message')}, not due.`;
-  printLines(...table(messages), '', first, 'Cancel one: signalbox inbox cancel TO ID');
+  printLines(
+    ...table(messages),
+    '',
+    first,
+    `Cancel one: ${shellWords('signalbox', 'inbox', 'cancel', 'TO', 'ID', ...sameConnection(flags))}`,
+  );
 }
 
 /** Cancels a message that is not due. */

@@ -1,9 +1,10 @@
 import type { Receipt } from '@signalbox/client';
 import { idSchema, isGroup, kindSchema, SignalboxError } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
-import type { ConnectionFlags } from '../connection/connection.ts';
+import { type ConnectionFlags, sameConnection } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, printJson, printLines, printNotes } from '../terminal/output.ts';
+import { shellWords } from '../terminal/shell-words.ts';
 import { textArgument } from './text-argument.ts';
 import { whyWaiting, whyWaitingLines } from './why-waiting.ts';
 
@@ -50,7 +51,7 @@ export async function send(to: string, argument: string, flags: SendFlags): Prom
     return { receipt, waiting: receipt.duplicate ? undefined : waiting };
   });
   if (flags.json) return printJson({ ...receipt, ...(waiting && { waiting }) });
-  printLines(...receiptLines(to, receipt, flags), ...dueLines(to, receipt, notBeforeMs));
+  printLines(...receiptLines(to, receipt, flags), ...dueLines(to, receipt, notBeforeMs, flags));
   const reasons = whyWaitingLines(to, waiting, Date.now());
   if (reasons.length > 0) printNotes(...reasons);
 }
@@ -86,11 +87,16 @@ function waitOf({ at, in: wait }: SendFlags, now: number): number | undefined {
 }
 
 /** Tells when a message is handed out, and how to cancel it. */
-function dueLines(to: string, { id, duplicate }: Receipt, wait: number | undefined): string[] {
+function dueLines(
+  to: string,
+  { id, duplicate }: Receipt,
+  wait: number | undefined,
+  flags: SendFlags,
+): string[] {
   if (wait === undefined || duplicate) return [];
   return [
     `it is handed out in ${formatDuration(wait)}, and not before`,
-    `cancel it: signalbox inbox cancel ${to} ${id}`,
+    `cancel it: ${shellWords('signalbox', 'inbox', 'cancel', to, id, ...sameConnection(flags))}`,
   ];
 }
 

@@ -1,4 +1,5 @@
-import type { ListedRoles } from '@signalbox/daemon/config/internal';
+import type { Config, ConfigPart } from '@signalbox/daemon/config';
+import { exposedTokens, type ListedRoles } from '@signalbox/daemon/config/internal';
 import { SignalboxError } from '@signalbox/protocol';
 import { configBeside } from '../config/config-beside.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
@@ -11,8 +12,30 @@ export async function listedRoles(
   url: string,
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<ListedRoles | undefined> {
+  return await partsBeside(flags, url, ['roles', 'unlisted'], env);
+}
+
+/** Says which hosted servers of the configuration that goes with the broker at `url` could read a new token file. */
+export async function reachableWarnings(
+  file: string,
+  flags: ConnectionFlags,
+  url: string,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<string[]> {
+  const config = await partsBeside(flags, url, ['mcpConfig', 'mcpServers'], env);
+  return config
+    ? exposedTokens(config, [file]).map((text) => `${text}: write it to a folder that no server is given`)
+    : [];
+}
+
+async function partsBeside(
+  flags: ConnectionFlags,
+  url: string,
+  parts: readonly ConfigPart[],
+  env: NodeJS.ProcessEnv,
+): Promise<Config | undefined> {
   try {
-    return await configBeside(flags, url, ['roles', 'unlisted'], env);
+    return await configBeside(flags, url, parts, env);
   } catch (error) {
     if (error instanceof SignalboxError) return undefined;
     throw error;

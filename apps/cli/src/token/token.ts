@@ -17,7 +17,7 @@ import { formatDuration } from '../terminal/duration.ts';
 import { count, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { committableWarning } from './committable-file.ts';
-import { listedRoles } from './listed-roles.ts';
+import { listedRoles, reachableWarnings } from './listed-roles.ts';
 import { checkFree, saveToken } from './save-token.ts';
 import { expiryText, expiryWarning, replacing } from './token-expiry.ts';
 import { type HolderFlags, holderOf } from './token-holder.ts';
@@ -59,7 +59,8 @@ export async function runTokenIssue(flags: TokenIssueFlags): Promise<void> {
       await revokeToken(client, token.id);
       throw error;
     }
-    return { issued: token, warnings: unlisted };
+    const reachable = out === undefined ? [] : await reachableWarnings(out, flags, url);
+    return { issued: token, warnings: [...unlisted, ...reachable] };
   });
   const committable = out === undefined ? undefined : await committableWarning(out);
   if (committable !== undefined) warnings.push(committable);

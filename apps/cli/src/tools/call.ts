@@ -11,6 +11,7 @@ import {
   toProxiedResult,
 } from '@signalbox/protocol';
 import { type Session, withSession } from '../connection/client-session.ts';
+import { sameConnection } from '../connection/connection.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { textArgument } from '../messages/text-argument.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
@@ -145,12 +146,9 @@ async function endOfWithdrawn(
 }
 
 function withRequestId(error: SignalboxError, id: string, flags: ToolsCallFlags): SignalboxError {
-  const { url, tokenFile, agent, config, data, orchestrator } = flags;
-  const named = { url, 'token-file': tokenFile, agent, config, data, orchestrator };
-  const options = Object.entries(named).flatMap(([option, value]) =>
-    value === undefined ? [] : [`--${option}`, value],
-  );
-  const askAgain = shellWords('signalbox', 'tools', 'result', id, ...options);
+  const { orchestrator } = flags;
+  const options = orchestrator === undefined ? [] : ['--orchestrator', orchestrator];
+  const askAgain = shellWords('signalbox', 'tools', 'result', id, ...sameConnection(flags), ...options);
   return new SignalboxError(error.code, error.message, {
     retryable: error.retryable,
     cause: error,

@@ -14,6 +14,8 @@ export {
 export { fileDigest } from './document/file-digest.ts';
 export { changeObstacle } from './exposure/change-obstacle.ts';
 export {
+  exposedConfiguration,
+  exposedTokens,
   exposesConfiguration,
   type GuardedFiles,
   heldBy,

@@ -11,7 +11,9 @@ export function readTokenFile(file: string): TokenFile {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') {
       throw new SignalboxError('usage', `there is no token file ${file}`, {
         cause,
-        details: { hint: `an operator makes one with: signalbox token issue --out ${file}` },
+        details: {
+          hint: `an operator makes one with: signalbox token issue --agent NAME --role ROLE --out ${file}`,
+        },
       });
     }
     throw new SignalboxError('usage', `the token file ${file} cannot be read: ${messageOf(cause)}`, {

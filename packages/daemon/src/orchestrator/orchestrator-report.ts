@@ -55,12 +55,17 @@ export function describeOrchestrator(
     problems,
     warnings: [
       ...config.warnings,
-      ...problems.map(({ server, tool, message }) => `${tool ? `${server}: ${tool}` : server}: ${message}`),
+      ...problems.map(problemText),
       ...allowlistWarnings(allowlist, { tools: names, origins, offers }, { offers: configuredOffers(config) })
         .filter((warning) => isCertain(warning, missing, offers.untold))
         .map(({ message }) => message),
     ],
   };
+}
+
+/** Writes a problem of a server, or of one of its tools, as a warning. */
+export function problemText({ server, tool, message }: Inventory['problems'][number]): string {
+  return `${tool ? `${server}: ${tool}` : server}: ${message}`;
 }
 
 /** Returns false if a pattern may match something of a server that has not listed its tools, prompts and resources yet. */

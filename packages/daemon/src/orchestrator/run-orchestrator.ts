@@ -21,6 +21,7 @@ import {
   describeOrchestrator,
   describeStart,
   type OrchestratorReport,
+  problemText,
   type ServerStart,
 } from './orchestrator-report.ts';
 import { ensureOrchestratorToken } from './orchestrator-token.ts';
@@ -119,6 +120,7 @@ export async function runOrchestrator(options: RunOrchestratorOptions): Promise<
     return admitted;
   };
   const config = admit(options.config);
+  logWarnings(config.warnings, log);
   const url = options.url ?? localBrokerUrl(dataDir, config);
   await using starting = new AsyncDisposableStack();
   using start = untilDisposed(options.signal);
@@ -139,7 +141,12 @@ export async function runOrchestrator(options: RunOrchestratorOptions): Promise<
     const { isServing } = orchestrator;
     const described = describeOrchestrator(host, inventory, config);
     const report = { url, ...(listen && { listen }), isServing, ...described };
-    for (const message of report.warnings) log({ event: 'config_warning', level: 'warn', message });
+    // Problems of servers have events of their own.
+    const told = new Set([...config.warnings, ...report.problems.map(problemText)]);
+    logWarnings(
+      report.warnings.filter((message) => !told.has(message)),
+      log,
+    );
     if (configFile !== undefined && isRegularFile(configFile)) {
       reload = ConfigReload.open(config, configFile, {
         host,
@@ -168,6 +175,10 @@ export async function runOrchestrator(options: RunOrchestratorOptions): Promise<
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+function logWarnings(warnings: readonly string[], log: Log): void {
+  for (const message of warnings) log({ event: 'config_warning', level: 'warn', message });
 }
 
 /** Answers probes and scrapers from now on, if the configuration says where. Returns the address. */

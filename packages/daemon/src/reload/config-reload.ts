@@ -4,7 +4,7 @@ import { type FileWatch, watchFiles } from '@signalbox/mcp-host/yaml-files';
 import type { Orchestrator } from '@signalbox/orchestrator';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import { type Config, loadConfig } from '../config/index.ts';
-import { fileDigest, reloadObstacle } from '../config/internal.ts';
+import { configWarnings, fileDigest, reloadObstacle } from '../config/internal.ts';
 import type { Log } from '../log.ts';
 import type { RulesInForce } from '../policy/rules-in-force.ts';
 import { coalesceRuns } from './coalesce-runs.ts';
@@ -169,19 +169,25 @@ export class ConfigReload implements AsyncDisposable {
   /** Logs the changes. If nothing changed, it says so only after a request or a refusal. */
   #logApplied(before: Config, next: Config, servers: NameChanges, isAsked: boolean): void {
     const restart = restartNeeds(this.#started, next);
+    const known = this.#warningsOf(before);
     const changes = {
       servers,
       roles: roleChanges(before, next),
       policy: policyChanges(before, next),
       restart: isAsked || !isDeepStrictEqual(restart, this.#loggedRestart) ? restart : [],
       hangup: isAsked ? [] : hangupNeeds(before, next),
-      warnings: next.warnings.filter((warning) => !before.warnings.includes(warning)),
+      warnings: this.#warningsOf(next).filter((warning) => !known.includes(warning)),
     };
     for (const event of appliedEvents(this.#file, changes, isAsked || this.#wasRefused)) {
       this.#targets.log(event);
     }
     this.#wasRefused = false;
     this.#loggedRestart = restart;
+  }
+
+  /** Lists what `config check` would warn of. */
+  #warningsOf(config: Config): string[] {
+    return [...config.warnings, ...configWarnings(config, this.#file)];
   }
 
   /** While servers and rules are being replaced, a role may use only what both the old and the new rules allow. */

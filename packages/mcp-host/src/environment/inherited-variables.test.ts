@@ -3,6 +3,7 @@ import { expect, it, test } from 'vitest';
 import {
   inheritedSecrets,
   inheritedVariables,
+  isSetting,
   requestedVariables,
   unmatchedVariablePatterns,
   variableGroups,
@@ -43,6 +44,7 @@ it('hands on our working directory by its exact name only, and takes it for no s
   const ours = { PWD: '/ours', OLDPWD: '/before' };
   expect(inheritedVariables(['*', '*PWD'], ours)).toEqual({ variables: {}, withheld: [] });
   expect(inheritedVariables(['PWD'], ours)).toEqual({ variables: { PWD: '/ours' }, withheld: [] });
+  expect([isSetting('PWD', '/ours'), isSetting('OLDPWD', '/before')]).toEqual([true, true]);
 });
 
 it('does not hand on what npm says of its own command line, by which an npx in a server would run another package', () => {

@@ -149,7 +149,8 @@ export function isSetting(name: string, value: string): boolean {
 
 /** Returns true for a variable that is a secret by its name, or that holds one by its form. */
 function looksSecret(name: string, value: string): boolean {
-  return (!tableNames.has(name) && namesSecret(name)) || secretsByForm(value).length > 0;
+  const isKnown = tableNames.has(name) || ofOurDirectory.has(name);
+  return (!isKnown && namesSecret(name)) || secretsByForm(value).length > 0;
 }
 
 function isWanted(name: string, patterns: readonly string[]): boolean {

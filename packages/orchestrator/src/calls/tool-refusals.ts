@@ -112,14 +112,18 @@ function missingOrigin({ problems }: Inventory, name: string): ToolOrigin | unde
   return parsed && missing && { server: missing.server, tool: parsed.tool };
 }
 
-/** Finds the tool of the view whose name is most similar to `name`; `undefined` if the view is empty. */
+/**
+ * Finds the tool of the view whose name is most similar to `name`, which may also be written as its server does or as `server:tool`;
+ * `undefined` if the view is empty.
+ */
 export function nearestTool({ tools }: RoleView, name: string): string | undefined {
-  return tools.length === 0
-    ? undefined
-    : closest(
-        name,
-        tools.map((known) => known.name),
-      );
+  const spellings = new Map<string, string>();
+  for (const known of tools) {
+    const parsed = parseMcpToolName(known.name);
+    const others = parsed ? [parsed.tool, `${parsed.server}:${parsed.tool}`] : [];
+    for (const text of [known.name, ...others]) if (!spellings.has(text)) spellings.set(text, known.name);
+  }
+  return spellings.size === 0 ? undefined : spellings.get(closest(name, [...spellings.keys()]));
 }
 
 /**

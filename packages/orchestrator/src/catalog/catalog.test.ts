@@ -91,6 +91,12 @@ test('an unknown tool is answered with the nearest one that is allowed', () => {
     hint: "The most similar tool you may call is 'files_raed2'.",
   });
   expect(admit(narrow, 'reader', 'files_raed').refusal?.hint).toContain("'files_read'");
+  const prefixed = createCatalog(
+    inventory('1', [tool('mcp_files__edit_file'), tool('mcp_files__read_text_file')]),
+    files,
+  );
+  for (const name of ['read_text_file', 'files:read_text_file'])
+    expect(admit(prefixed, 'other', name).refusal?.hint).toContain("'mcp_files__read_text_file'");
   expect(admit(createCatalog(inventory('1', []), files), 'reader', 'files_read').refusal).toMatchObject({
     code: 'tool_not_found',
     hint: 'You may call no tools at present.',

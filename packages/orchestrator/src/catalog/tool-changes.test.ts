@@ -52,14 +52,15 @@ test('a server that starts or is away has not changed its tools, and that of ano
   record([tool('b_1', 'new')], 4);
   expect(changes.ofServer('a')).toEqual([]);
   expect(changes.ofServer('b')).toMatchObject([{ tool: 'b_1', at: 4 }]);
+  expect(['a_1', 'b_1'].map((name) => changes.changedAt(name))).toEqual([undefined, 4]);
 });
 
 test('servers that make up names forget only the oldest changes', () => {
   const { changes, record } = follow();
-  record([], 0);
-  const named = (from: number) => Array.from({ length: 6000 }, (_, n) => tool(`t${from + n}`));
+  const named = (from: number) => Array.from({ length: 6000 }, (_, n) => tool(`t_${from + n}`));
+  record([tool('t_')], 0);
   record(named(0), 1);
   record([...named(0), ...named(6000)], 2);
-  expect(changes.changedAt('t0')).toBeUndefined();
-  expect([changes.changedAt('t5999'), changes.changedAt('t11999')]).toEqual([1, 2]);
+  expect(changes.changedAt('t_0')).toBeUndefined();
+  expect([changes.changedAt('t_5999'), changes.changedAt('t_11999')]).toEqual([1, 2]);
 });

@@ -59,9 +59,13 @@ export class ToolChanges {
     }
   }
 
-  /** Returns the time of the last change, in epoch milliseconds; `undefined` if no change was recorded. */
+  /**
+   * Returns the time of the last change, in epoch milliseconds; `undefined` if no change was recorded. The first list of a server, or its
+   * end, is none.
+   */
   changedAt(tool: string): number | undefined {
-    return this.#changes.get(tool)?.at;
+    const change = this.#changes.get(tool);
+    return change?.isNews ? change.at : undefined;
   }
 
   /** Lists the last changes of the tools of a server that had listed its tools before, newest first. */

@@ -36,7 +36,8 @@ export async function explainTool(
   const { allowed } = catalog.allowlist.explain(role, name, origin);
   const matches = all.tools.filter((one) => matchesTool(name, one.name, origins.get(one.name))).length;
   const seen = permissionsOfRole(role).length > 0 ? all : catalog.view(role);
-  const nearest = tool && allowed ? undefined : nearestTool(seen, name);
+  // Only operators and observers ask, and they see all tools.
+  const nearest = tool && allowed ? undefined : nearestTool(tool ? seen : all, name);
   const changedAt = catalogs.changedAt(name);
   const target = tool && route.target;
   const server = target?.server;

@@ -91,7 +91,7 @@ export async function answerOperation(
     const outcome = 'permission_denied';
     deps.audit.record({ code: 'call_refused', agent, role, name: op, outcome, detail: `operation ${op}` });
     const what = `${op}'${ofOthers[op] ?? ''}`;
-    const message = `op '${what} is not allowed for role '${asker.role}'; it is for the permission ${listPermissions(needs)}`;
+    const message = `'${what} needs a token with the permission ${listPermissions(needs)}, and this one has the role '${asker.role}'`;
     return { error: toolCallError(outcome, message, { mayHaveRun: false }) };
   }
   try {

@@ -1,7 +1,7 @@
 import type { ToolOrigin } from '@signalbox/mcp-host';
 import { type OfferedKinds, templateShape } from '@signalbox/protocol';
 import { matchesResource } from './resource-pattern.ts';
-import type { AllowlistRule, UnlistedRoles } from './role-tool-allowlist.ts';
+import { type AllowlistRule, type UnlistedRoles, unlistedRule } from './role-tool-allowlist.ts';
 import { matchesTool } from './tool-pattern.ts';
 
 /** The offers that a role may use: patterns of prompts, and of resources in the form `SERVER:URI`. */
@@ -83,7 +83,7 @@ export class RoleOfferAllowlist {
     const patterns = this.#patternsOf(role, kind);
     if (patterns === 'all') return { allowed: true, rule: 'unlisted: allow' };
     if (role === 'observer') return { allowed: false, rule: 'an observer uses nothing' };
-    if (!this.#entries.has(role)) return { allowed: false, rule: 'unlisted: deny' };
+    if (!this.#entries.has(role)) return { allowed: false, rule: unlistedRule(role, this.#entries.keys()) };
     const pattern = patterns.find(matches);
     if (pattern !== undefined) return { allowed: true, rule: `roles.${role}.${kind}: '${pattern}'` };
     const why = patterns.length === 0 ? 'none' : 'no pattern matches';

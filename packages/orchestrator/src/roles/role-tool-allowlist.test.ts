@@ -67,7 +67,12 @@ test.each([
   ['reader', 'mcp_files__read', { allowed: true, rule: "roles.reader.tools: 'mcp_files__*'" }],
   ['reader', 'mcp_mail__send', { allowed: false, rule: 'roles.reader.tools: no pattern matches' }],
   ['guest', 'mcp_files__read', { allowed: false, rule: 'roles.guest.tools: empty list' }],
-  ['builder', 'mcp_files__read', { allowed: false, rule: 'unlisted: deny' }],
+  ['builder', 'mcp_files__read', { allowed: false, rule: "unlisted: deny; roles has no 'builder'" }],
+  [
+    'raeder',
+    'mcp_files__read',
+    { allowed: false, rule: "unlisted: deny; roles has no 'raeder' (did you mean 'reader'?)" },
+  ],
   [undefined, 'mcp_files__read', { allowed: false, rule: 'unlisted: deny' }],
 ])('for the role %s and the tool %s it names the rule that decided', (role, name, rule) => {
   const entries = [

@@ -1,5 +1,6 @@
 import type { ToolOrigin } from '@signalbox/mcp-host';
 import type { Tool } from '@signalbox/protocol';
+import { suggestion } from '@signalbox/protocol/internal';
 import { matchesTool, mayMeanToolOf } from './tool-pattern.ts';
 
 /** The origin of each tool, by the name with which agents call it. */
@@ -12,6 +13,13 @@ export type UnlistedRoles = 'allow' | 'deny';
 export interface AllowlistRule {
   allowed: boolean;
   rule: string;
+}
+
+/** Names the rule that refuses a role without an entry, and the role of the configuration that may be meant. */
+export function unlistedRule(role: string | undefined, listed: Iterable<string>): string {
+  return role === undefined
+    ? 'unlisted: deny'
+    : `unlisted: deny; roles has no '${role}'${suggestion(role, listed)}`;
 }
 
 /**
@@ -69,7 +77,8 @@ export class RoleToolAllowlist {
   explain(role: string | undefined, tool: string, origin?: ToolOrigin): AllowlistRule {
     if (role === 'observer') return { allowed: false, rule: 'an observer uses no tool' };
     const patterns = this.#patternsOf(role);
-    if (!patterns) return { allowed: this.#unlisted === 'allow', rule: `unlisted: ${this.#unlisted}` };
+    if (!patterns && this.#unlisted === 'allow') return { allowed: true, rule: 'unlisted: allow' };
+    if (!patterns) return { allowed: false, rule: unlistedRule(role, this.#patterns.keys()) };
     const pattern = patterns.find((one) => matchesTool(one, tool, origin));
     if (pattern !== undefined) return { allowed: true, rule: `roles.${role}.tools: '${pattern}'` };
     const why = patterns.length === 0 ? 'empty list' : 'no pattern matches';

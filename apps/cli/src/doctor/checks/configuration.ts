@@ -62,18 +62,14 @@ export function importFindings(
           ),
         ]
       : []),
-    ...(leftOut.length > 0
-      ? [
-          warning(
-            `${count(leftOut.length, 'imported MCP server')} can't be used: ${leftOut.join(', ')}`,
-            'signalbox config check says why; mend the entries, or refine them under mcpServers',
-          ),
-        ]
-      : []),
   ];
   if (findings.length > 0) return findings;
   if (imported.size > 0)
-    return [ok(`${count(imported.size, 'MCP server')} imported from ${[...files].join(', ')}`)];
+    return [
+      ok(
+        `${count(imported.size, 'MCP server')} imported from ${[...files].join(', ')}${leftOut.length > 0 ? `; left out: ${leftOut.join(', ')}` : ''}`,
+      ),
+    ];
   if (found || clientFiles.length === 0) return [ok('nothing is imported from the file of another client')];
   const paths = clientFiles.map(({ path }) => path).join(', ');
   return [ok(`MCP servers of other clients are in ${paths}; signalbox init imports them`)];

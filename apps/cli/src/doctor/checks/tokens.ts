@@ -77,7 +77,10 @@ export function tokenFinding(found: FoundToken, state: TokenState, now: number):
   const name = file ?? 'SIGNALBOX_TOKEN';
   const bad = isUsed ? failed : warning;
   if (state.is === 'unreadable')
-    return bad(state.message, `issue a new one: signalbox token issue${replacing(file)}`);
+    return bad(
+      state.message,
+      `issue a new one: signalbox token issue --agent NAME --role ROLE${replacing(file)}`,
+    );
   if (state.is === 'refused') {
     if (state.issuer !== undefined)
       return bad(

@@ -15,10 +15,10 @@ const outcomes: Readonly<Record<TurnOutcome, string>> = {
   answered: 'its answer is the reply',
   answered_by_tool: 'the agent replied by tool',
   done: 'done',
-  failed: 'failed, and its messages come again',
-  timed_out: 'took too long, and its messages come again',
-  withdrawn: 'ended, because nobody wants it any more',
-  stopped: 'ended, because this command was stopped; its messages come again',
+  failed: 'it failed, and its messages come again',
+  timed_out: 'it took too long, and its messages come again',
+  withdrawn: 'nobody wants it any more',
+  stopped: 'this command was stopped, and its messages come again',
 };
 
 function textOf(event: ServeEvent): string {
@@ -36,7 +36,7 @@ function textOf(event: ServeEvent): string {
     }
     case 'turn_ended': {
       const why = event.reason === undefined ? '' : `: ${event.reason}`;
-      return `${agent} turn ${event.turn}: ${outcomes[event.outcome]}, after ${formatElapsed(event.tookMs)}${why}`;
+      return `${agent} turn ${event.turn} ended after ${formatElapsed(event.tookMs)}: ${outcomes[event.outcome]}${why}`;
     }
     case 'already_answered':
       return `${agent}: ${event.id} of ${event.from} was answered by an earlier turn, and is acked now`;

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Config } from '../config.ts';
 import { sharedListenAddress } from './listen-addresses.ts';
 import { literalValues } from './literal-values.ts';
@@ -13,5 +14,12 @@ export function configWarnings(config: Config, file: string): string[] {
     ...sharedListenAddress(config, file),
     ...unknownRecipients(config, file),
     ...literalValues(config),
+    ...missingCapabilities(config, file),
   ];
+}
+
+function missingCapabilities({ capabilities }: Config, file: string): string[] {
+  return capabilities
+    .filter((path) => !existsSync(path))
+    .map((path) => `${file}: capabilities: there is no file or folder ${path}`);
 }

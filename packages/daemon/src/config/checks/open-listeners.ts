@@ -11,17 +11,26 @@ export interface ListenerChoices {
 /** Lists the addresses of a configuration at which a process refuses to listen, since other machines could read along there. */
 export function openListeners(
   { file = '(config)', broker, orchestrator, worker }: Config,
-  { listen = broker.listen, insecure = false }: ListenerChoices = {},
+  { listen: option, insecure = false }: ListenerChoices = {},
 ): string[] {
+  const listen = option ?? broker.listen;
   const listeners = [
-    ['broker.listen', listen, broker.tls ? undefined : 'encrypt it with broker.tls, '],
-    ['orchestrator.listen', orchestrator.listen, ''],
-    ['worker.http', worker.http, 'encrypt it with a process of its own (signalbox worker mcp --http), '],
+    [
+      option ? '--listen' : `${file}: broker.listen`,
+      listen,
+      broker.tls ? undefined : 'encrypt it with broker.tls, ',
+    ],
+    [`${file}: orchestrator.listen`, orchestrator.listen, ''],
+    [
+      `${file}: worker.http`,
+      worker.http,
+      'encrypt it with a process of its own (signalbox worker mcp --http), ',
+    ],
   ] as const;
-  const plain = listeners.flatMap(([key, at, cure]) => {
+  const plain = listeners.flatMap(([place, at, cure]) => {
     if (insecure || cure === undefined || at === undefined || isLoopback(at.host)) return [];
     return [
-      `${file}: ${key}: ${formatListenAddress(at)} would send tokens unencrypted over the network; ${cure}use 127.0.0.1, or accept it with --insecure`,
+      `${place}: ${formatListenAddress(at)} would send tokens unencrypted over the network; ${cure}use 127.0.0.1, or accept it with --insecure`,
     ];
   });
   if (broker.metrics !== 'open' || isLoopback(listen.host)) return plain;

@@ -12,10 +12,14 @@ export interface FileProblem extends ConfigProblem {
   file: string;
 }
 
-/** Writes a problem as `file:line: path: message`. */
+/** Writes a problem as `file:line: path: message`. One of the whole file has no path. */
 export function problemText({ file, line, path, message }: FileProblem): string {
+  if (path === wholeFile) return `${file}${line > 0 ? `:${line}` : ''}: ${message}`;
   return `${file}:${line}: ${path}: ${message}`;
 }
+
+/** The path of a problem of a whole file; the line of one that can't be read is 0. */
+export const wholeFile = '(file)';
 
 /** Largest file that is read, in bytes: a device has no end. */
 const maxBytes = 4 * 1024 * 1024;
@@ -43,7 +47,7 @@ export function openConfigFile(named: string, file: string, context: ReadContext
       context,
     );
   } catch (cause) {
-    return { problem: { file: named, line: 1, path: '(file)', message: unreadable(cause) } };
+    return { problem: { file: named, line: 0, path: wholeFile, message: unreadable(cause) } };
   }
 }
 

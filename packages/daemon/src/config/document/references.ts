@@ -96,6 +96,7 @@ export function readReferredFile(name: string, { readFile }: ReferenceSources): 
   try {
     return { value: readFile(name).replace(/\r?\n$/, ''), isSecret: true };
   } catch (error) {
-    return { problem: `the file cannot be read (${errnoOf(error) ?? messageOf(error)})` };
+    if (errnoOf(error) === 'ENOENT') return { problem: `there is no file ${name}` };
+    return { problem: `the file ${name} cannot be read (${errnoOf(error) ?? messageOf(error)})` };
   }
 }

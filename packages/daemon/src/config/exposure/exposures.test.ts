@@ -190,8 +190,9 @@ test('What is allowed is a warning, and so is what a server could do to the conf
   const { warnings } = withExposureChecked(exposed, { dataDir }, { allowExposed: true });
   expect(warnings).toEqual([
     expect.stringMatching(/^EXPOSED, as --allow-exposed allows: .* the data directory/),
-    expect.stringContaining(`${home} holds the configuration ${home}/etc/signalbox.yaml`),
-    expect.stringContaining(`${home} holds the configuration ${home}/capabilities`),
+    expect.stringContaining(
+      `${home} holds the configuration ${home}/etc/signalbox.yaml and the configuration ${home}/capabilities, so`,
+    ),
   ]);
   writeFileSync(join(home, 'project', 'secret'), 'value');
   const named = { env: { SECRET: '${file:../project/secret}' } };

@@ -49,6 +49,16 @@ export function withExposureChecked(
   return { ...config, warnings: [...config.warnings, ...warnings] };
 }
 
+/** Says which of these token files a hosted server can read by a path that its entry gives it. */
+export function exposedTokens(config: Config, files: readonly string[]): string[] {
+  return exposedOf(config, 'token file', files).map(({ text }) => text);
+}
+
+/** Says which files of the configuration a hosted server could change. */
+export function exposedConfiguration(config: Config, dataDir: string): string[] {
+  return exposedOf(config, 'configuration', configurationOf(config), dataDir).map(({ text }) => text);
+}
+
 /** Returns true if a hosted server could change a file of the configuration. */
 export function exposesConfiguration(config: Config): boolean {
   return exposedOf(config, 'configuration', configurationOf(config)).length > 0;
@@ -98,19 +108,22 @@ function exposedOf(
   return Object.entries(mcpServers).flatMap(([server, entry]) => {
     if (entry.disabled) return [];
     const ownFolder = dataDir === undefined ? undefined : dataFolderOf(settledPath(dataDir), server);
-    const found = givenPaths(entry, ownFolder).flatMap(({ where, path, isPath, from }) =>
-      guarded.flatMap((file) => {
+    const found = givenPaths(entry, ownFolder).flatMap(({ where, path, isPath, from }) => {
+      const reached = guarded.flatMap((file) => {
         if (kind === 'data directory' && ownFolder !== undefined && liesIn(path, ownFolder)) return [];
         const isAround = liesIn(file, path);
         // Where the server starts in our directory, each of its words would lie there.
         const isNamed = isPath || !liesIn(from, file);
         if (!isAround && !(isNamed && liesIn(path, file))) return [];
         const way = isAround ? (file === path ? 'is' : 'holds') : 'lies in';
-        const place = `${origins[server]?.file ?? '(config)'}: mcpServers.${server}.${where}`;
-        const ours = file === path ? kind : `${kind} ${file}`;
-        return `${place}: ${path} ${way} the ${ours}, ${effects[kind]}`;
-      }),
-    );
+        return { way, ours: file === path ? kind : `${kind} ${file}` };
+      });
+      const place = `${origins[server]?.file ?? '(config)'}: mcpServers.${server}.${where}`;
+      return [...Map.groupBy(reached, ({ way }) => way)].map(([way, files]) => {
+        const ours = files.map((one) => `the ${one.ours}`).join(' and ');
+        return `${place}: ${path} ${way} ${ours}, ${effects[kind]}`;
+      });
+    });
     return [...new Set(found)].map((text) => ({ kind, text }));
   });
 }

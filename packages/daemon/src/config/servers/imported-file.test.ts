@@ -19,49 +19,45 @@ const effect = 'signalbox.yaml names it in mcpConfig, and none of its servers is
 
 /** Each kind of damage with what makes it, and what is said of it. */
 const damages: readonly [kind: string, make: (file: string) => void, said: string][] = [
-  ['missing', () => {}, '1: (file): there is no such file'],
-  ['in a folder that is a file', () => {}, '1: (file): there is no such file'],
-  ['empty', (file) => writeFileSync(file, ''), '1: (file): is empty'],
-  ['blank', (file) => writeFileSync(file, '\n\n'), '3: (file): is empty'],
+  ['missing', () => {}, ' there is no such file'],
+  ['in a folder that is a file', () => {}, ' there is no such file'],
+  ['empty', (file) => writeFileSync(file, ''), ' is empty'],
+  ['blank', (file) => writeFileSync(file, '\n\n'), '3: is empty'],
   [
     'half-written',
     (file) => writeFileSync(file, whole.slice(0, -3)),
-    '2: (file): is half-written: it ends in the middle',
+    '2: is half-written: it ends in the middle',
   ],
   ['full of zeros', (file) => writeFileSync(file, Buffer.alloc(100)), '1: (top level): unknown format'],
   [
     'overwritten in part',
     (file) => writeFileSync(file, `${whole}": 1 } }`),
-    '3: (file): is no JSON: something in this line does not belong there',
+    '3: is no JSON: something in this line does not belong there',
   ],
   [
     'broken among its servers',
     (file) => writeFileSync(file, whole.replace('"x" }', 'x }')),
     '2: (syntax): this does not belong here',
   ],
-  ['YAML', (file) => writeFileSync(file, 'mcpServers:\n  a: { command: x }\n'), '1: (file): is no JSON'],
-  [
-    'UTF-16',
-    (file) => writeFileSync(file, Buffer.from(`\ufeff${whole}`, 'utf16le')),
-    '1: (file): is no UTF-8 text',
-  ],
+  ['YAML', (file) => writeFileSync(file, 'mcpServers:\n  a: { command: x }\n'), ' is no JSON'],
+  ['UTF-16', (file) => writeFileSync(file, Buffer.from(`\ufeff${whole}`, 'utf16le')), ' is no UTF-8 text'],
   [
     'too large',
     (file) => {
       writeFileSync(file, whole);
       truncateSync(file, 200 * 1024 * 1024);
     },
-    '1: (file): is larger than 32 MiB',
+    ' is larger than 32 MiB',
   ],
   [
     'too deep',
     (file) => writeFileSync(file, `{"a":${'['.repeat(100_000)}`),
-    '1: (file): has more than 200 brackets in one another',
+    ' has more than 200 brackets in one another',
   ],
   [
     'all servers',
     (file) => writeFileSync(file, `{"mcpServers":{"a":{"args":[${'"x",'.repeat(300_000)}]}}}`),
-    '1: (file): holds more than 1 MiB of servers',
+    ' holds more than 1 MiB of servers',
   ],
   [
     'without a section of servers',
@@ -73,17 +69,17 @@ const damages: readonly [kind: string, make: (file: string) => void, said: strin
     (file) => writeFileSync(file, '[1]'),
     "1: (top level): unknown format; nearest: 'mcpServers' (Claude",
   ],
-  ['a directory', (file) => mkdirSync(file), '1: (file): is no file but a directory'],
-  ['a pipe', (file) => execFileSync('mkfifo', [file]), '1: (file): is no file but a pipe'],
-  ['a device', (file) => symlinkSync('/dev/zero', file), '1: (file): is no file but a device or a socket'],
-  ['a loop of links', (file) => symlinkSync(file, file), '1: (file): is a link that leads back to itself'],
+  ['a directory', (file) => mkdirSync(file), ' is no file but a directory'],
+  ['a pipe', (file) => execFileSync('mkfifo', [file]), ' is no file but a pipe'],
+  ['a device', (file) => symlinkSync('/dev/zero', file), ' is no file but a device or a socket'],
+  ['a loop of links', (file) => symlinkSync(file, file), ' is a link that leads back to itself'],
   [
     'without permission',
     (file) => {
       writeFileSync(file, whole);
       chmodSync(file, 0);
     },
-    '1: (file): cannot be read (EACCES)',
+    ' cannot be read (EACCES)',
   ],
 ];
 
@@ -185,7 +181,9 @@ test('A file that a reference of another client names is read only if it is a fi
   const { leftOut, warnings } = readConfig(own, { env: {} });
   expect(leftOut).toEqual(['a']);
   expect(warnings).toEqual([
-    expect.stringContaining('the file cannot be read (is no file but a pipe); this server is left out'),
+    expect.stringContaining(
+      'the file secret cannot be read (is no file but a pipe); this server is left out',
+    ),
   ]);
 });
 

@@ -164,7 +164,7 @@ function unreadable(cause: unknown): ImportedText {
   const code = errnoOf(cause);
   const isGone = code === 'ENOENT' || code === 'ENOTDIR';
   const problem = isGone ? 'there is no such file' : reasonOf(cause, code);
-  return { problem, line: cause instanceof Refusal ? cause.line : 1, isGone, state: problem };
+  return { problem, line: cause instanceof Refusal ? cause.line : 0, isGone, state: problem };
 }
 
 function reasonOf(cause: unknown, code: string | undefined): string {

@@ -3,7 +3,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import { pathText } from '@signalbox/mcp-host/yaml-files';
 import { nearestName, suggestion } from '@signalbox/protocol/internal';
 import { clashingServers, serverPart } from '@signalbox/serving';
-import { type FileProblem, type ReadContext, referenceSources } from '../document/config-file.ts';
+import { type FileProblem, type ReadContext, referenceSources, wholeFile } from '../document/config-file.ts';
 import type { ConfigProblem } from '../document/config-problem.ts';
 import { pathIn } from '../document/path-in.ts';
 import type { ReferredSecrets } from '../document/references.ts';
@@ -184,7 +184,7 @@ function importOf(
   };
   const parsed = 'text' in read ? parse(read.text) : undefined;
   const problems =
-    'text' in read ? parsed!.problems : [{ line: read.line, path: '(file)', message: read.problem }];
+    'text' in read ? parsed!.problems : [{ line: read.line, path: wholeFile, message: read.problem }];
   if ('text' in read && problems.length === 0) {
     const part = { ...path, text: read.text };
     return { ...parsed!, named, directory, part, unread: [], isLeftOut: false };

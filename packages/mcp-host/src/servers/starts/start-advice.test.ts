@@ -40,6 +40,14 @@ test.each([
   [{ obstacle: 'not_executable', command: './run' }, 'chmod +x'],
   [{ obstacle: 'no_directory', cwd: '/gone' }, 'working directory /gone is not there'],
   [{ obstacle: 'ended', stderrTail: '\n' }, 'runs until its standard input is closed'],
+  ...[
+    "Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/home/rosa/.npm/_npx/eea2/node_modules/a/b.mjs' imported from",
+    "Error: Cannot find package '@a/b' imported from /home/rosa/.npm/_npx/eea2/node_modules/c/index.js",
+    "Error: Cannot find module 'a'\nRequire stack:\n- /home/rosa/.npm/_npx/eea2/node_modules/c/index.js",
+  ].map((stderrTail): [Partial<FailedStart>, string] => [
+    { obstacle: 'ended', stderrTail },
+    'remove /home/rosa/.npm/_npx/eea2, and',
+  ]),
   [{ obstacle: 'ended', stderrTail: 'npm error code SELF_SIGNED_CERT_IN_CHAIN' }, 'NODE_EXTRA_CA_CERTS'],
 ] satisfies [Partial<FailedStart>, string][])('%j: %s', (start, text) => {
   expect(advice(start)).toContain(text);

@@ -58,6 +58,9 @@ const downloaders: readonly Downloader[] = [
 const networkTrouble =
   /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|E407|SELF_SIGNED[A-Z_]*|UNABLE_TO_[A-Z_]+|CERT_[A-Z_]+)\b|certificate|network|proxy/i;
 
+/** The folder of npx in which Node finds no module that belongs there. npx takes such a folder for whole, and never mends it. */
+const unfinishedCopy = /Cannot find (?:module|package) [\s\S]{0,300}?(\/[^\s'"]*\/_npx\/[0-9a-f]+)\//;
+
 /** Returns the probable causes that kept a server from starting, and what to do about them; one claim per item. */
 export function startAdvice(start: FailedStart): string[] {
   const { obstacle, command, cwd, stderrTail } = start;
@@ -76,6 +79,12 @@ export function startAdvice(start: FailedStart): string[] {
       return slowStart(start);
     case 'ended': {
       if (stderrTail.trim() === '') return [endedSilently];
+      const copy = unfinishedCopy.exec(stderrTail)?.[1];
+      if (copy !== undefined) {
+        return [
+          `npx keeps an unfinished copy of the package, as a download that was cut off leaves it: remove ${copy}, and reload the server`,
+        ];
+      }
       const downloader = downloaderOf(start);
       return downloader && networkTrouble.test(stderrTail) ? networkAdvice(downloader, start) : [];
     }

@@ -128,7 +128,7 @@ test.each([
   [
     at.code,
     { servers: { a: { command: 'x', envFile: 'gone.env' } } },
-    'servers.a.envFile: the file cannot be read (ENOENT)',
+    'servers.a.envFile: there is no file /shop/gone.env',
   ],
   [
     at.code,
