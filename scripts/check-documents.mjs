@@ -6,7 +6,8 @@ import { lint } from 'markdownlint/promise';
 
 /**
  * Fails if a document breaks a rule of Markdown, has a line of text above 120 columns, or links to a file or a heading
- * that isn't there: node scripts/check-documents.mjs. Links to other sites are not followed.
+ * that isn't there, if AGENTS.md names a path that isn't there, or if one of the pages that everybody reads grows:
+ * node scripts/check-documents.mjs. Links to other sites are not followed.
  */
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -44,12 +45,14 @@ const problems = [
   ...(await brokenRules(written, { ...rules, MD013: false })),
   ...[...texts].flatMap(([file, text]) => brokenLinks(file, text)),
   ...unlistedDecisions(),
+  ...unknownPaths('AGENTS.md'),
+  ...tooLong(),
 ];
 if (problems.length > 0) {
   process.stderr.write(`${problems.join('\n')}\n`);
   process.exitCode = 1;
 }
-const words = [...texts.values()].reduce((sum, text) => sum + text.split(/\s+/).filter(Boolean).length, 0);
+const words = [...texts.values()].reduce((sum, text) => sum + wordsOf(text), 0);
 process.stdout.write(`documents: ${files.length}, with ${words} words\n`);
 
 async function brokenRules(names, config) {
@@ -86,6 +89,37 @@ function unlistedDecisions() {
     const entry = `${number}. [${title}](${file.split('/').at(-1)})`;
     return list.split('\n').includes(entry) ? [] : [`docs/adr/README.md: needs the line: ${entry}`];
   });
+}
+
+/** Returns the paths of files that a page names and that aren't there. A path without a folder is no path. */
+function unknownPaths(file) {
+  return [...texts.get(file).matchAll(/`([\w.-]+\/[\w./-]+)`/g)].flatMap(([, path]) =>
+    ['', 'packages/'].some((above) => existsSync(join(root, above, path)))
+      ? []
+      : [`${file}: there is no ${path}`],
+  );
+}
+
+/** Returns what is longer than its reader has time for. */
+function tooLong() {
+  const over = (name, size, most, unit) =>
+    size > most ? [`${name}: ${size} ${unit}, and at most ${most} are read; cut some`] : [];
+  const architecture = texts.get('ARCHITECTURE.md');
+  const [, glossary = ''] = architecture.split('\n## Glossary\n');
+  const [, unreleased = ''] = texts.get('CHANGELOG.md').split('\n## Unreleased\n');
+  return [
+    ...over('AGENTS.md', texts.get('AGENTS.md').trimEnd().split('\n').length, 120, 'lines'),
+    ...over('ARCHITECTURE.md', wordsOf(architecture), 2800, 'words'),
+    ...over('ARCHITECTURE.md, glossary', glossary.match(/^\| /gm).length - 2, 60, 'entries'),
+    ...unreleased
+      .split(/\n(?=- |\n)/)
+      .filter((entry) => entry.startsWith('- '))
+      .flatMap((entry) => over(`CHANGELOG.md, "${entry.slice(2, 50)}…"`, wordsOf(entry), 60, 'words')),
+  ];
+}
+
+function wordsOf(text) {
+  return text.split(/\s+/).filter(Boolean).length;
 }
 
 /** Returns the anchors that readers of Markdown make of headings: words in lower case, joined by hyphens, numbered if they repeat. */
