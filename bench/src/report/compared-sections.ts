@@ -32,7 +32,7 @@ than 1×.
 ${ratios}`,
     `### How each peer is used
 
-${report.peers.map(({ title, version, how }) => `- **${title}** (${version}): ${how}.`).join('\n')}`,
+${uses(report)}`,
   ];
   return parts.filter((part) => part !== '').join('\n\n');
 }
@@ -82,5 +82,13 @@ messages are remembered.
 
 ${messageTables(report)}
 
-${report.peers.map(({ title, version, how }) => `- **${title}** (${version}): ${how}.`).join('\n')}`;
+${uses(report)}`;
+}
+
+/** Says how each peer is used, once for those that are used alike. */
+function uses({ peers }: MessagesReport): string {
+  const alike = Map.groupBy(peers, ({ version, how }) => `(${version}): ${how}.`);
+  return [...alike]
+    .map(([use, of]) => `- ${of.map(({ title }) => `**${title}**`).join(', ')} ${use}`)
+    .join('\n');
 }

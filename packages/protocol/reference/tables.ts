@@ -54,14 +54,14 @@ export function protocolTables(): Record<string, string> {
         ]),
     ),
     'orchestrator-metrics': table(
-      ['key', 'type', 'labels', 'bounds of buckets', 'meaning'],
+      ['key', 'metric', 'type', 'labels', 'bounds of buckets'],
       Object.entries<OrchestratorMetric>(orchestratorMetrics).map(
-        ([key, { type, labels, buckets = [], help }]) => [
+        ([key, { name, type, labels, buckets = [] }]) => [
           `\`${key}\``,
+          `\`${name}\``,
           type,
           labels.join(', '),
           buckets.join(', '),
-          help,
         ],
       ),
     ),
@@ -121,14 +121,13 @@ export function protocolTables(): Record<string, string> {
       ],
     ),
     limits: `${table(
-      ['limit', 'default', 'operator, orchestrator', 'by role', 'meaning'],
+      ['limit', 'default', 'operator, orchestrator', 'by role'],
       Object.entries<Record<string, LimitEntry>>(limitTable).flatMap(([group, entries]) =>
         Object.entries(entries).map(([name, limit]) => [
           `\`${group}.${name}\``,
           figure(limit.default),
           figure(limit.privileged ?? limit.default),
           yesOrNo(limit.perRole === true),
-          limit.meaning,
         ]),
       ),
     )}
