@@ -34,7 +34,7 @@ export const frameLimits = {
   checkedTokens: 256,
   auditDetailLength: 500,
   /** Events in one `audit`. */
-  auditEvents: 64,
+  auditEvents: 256,
   /** The longest life of a token, and of a hold that ends by itself: 100 years. */
   lifetimeMs: 36_500 * day,
   /** The latest time that can be written as a date, in epoch milliseconds. */
