@@ -173,6 +173,17 @@ test('The lines of a file are those that people see, however much of it is passe
   ]);
 });
 
+test('A TOML file that its client has only emptied yet keeps its servers.', () => {
+  const [file, own] = [join(directory, 'config.toml'), join(directory, 'emptied.yaml')];
+  writeFileSync(file, '[mcp_servers.a]\ncommand = "x"\n');
+  writeFileSync(own, 'mcpConfig: config.toml');
+  const inForce = readConfig(own, { env: {} });
+  writeFileSync(file, '\n');
+  const { mcpServers, unreadFiles } = readConfig(own, { env: {}, inForce });
+  expect(mcpServers).toEqual(inForce.mcpServers);
+  expect(unreadFiles).toEqual([expect.stringContaining('config.toml:1: (file): is empty; ')]);
+});
+
 test('A file that a reference of another client names is read only if it is a file: reading a pipe would wait.', () => {
   const own = join(directory, 'referring.yaml');
   execFileSync('mkfifo', [join(directory, 'secret')]);

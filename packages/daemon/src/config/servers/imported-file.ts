@@ -3,7 +3,7 @@ import { type FileHandle, open, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { messageOf } from '@signalbox/protocol';
 import { errnoOf } from '@signalbox/protocol/internal';
-import { JsonSkim, type KeptPart, maxCopied } from '../document/json-skim.ts';
+import { JsonSkim, type KeptPart, maxCopied, type SkimProblem } from '../document/json-skim.ts';
 import { clientFormats } from './formats/client-formats.ts';
 
 /** An import statement would read every export of `node:crypto`, and one of them loads all of Web Crypto. */
@@ -121,8 +121,10 @@ class WholeText {
     return true;
   }
 
-  end(): { text: string } {
-    return { text: this.#text };
+  /** A program that writes a file empties it first. */
+  end(): { text: string } | { problem: SkimProblem } {
+    const isEmpty = this.#text.trim() === '';
+    return isEmpty ? { problem: { line: 1, message: 'is empty' } } : { text: this.#text };
   }
 }
 
