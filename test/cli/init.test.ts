@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, realpath, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
@@ -87,6 +87,13 @@ test('init --from refuses a file that cannot be used, with its line, and writes 
   expect(gone.stderr).not.toContain('signalbox.yaml');
   const folder = await signalbox(['init', '--from', '.'], at);
   expect(folder).toMatchObject({ code: 2, stderr: expect.stringContaining(' is a folder') });
+  await symlink('loop.json', join(home.path, 'loop.json'));
+  const loop = await signalbox(['init', '--from', 'loop.json'], at);
+  expect(loop).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('is a link that leads back to itself'),
+  });
+  await rm(join(home.path, 'loop.json'));
   expect(await readdir(home.path)).toEqual(['broken.json', 'empty.json']);
   // No user can read a folder as a file.
   await mkdir(join(home.path, '.cursor/mcp.json'), { recursive: true });

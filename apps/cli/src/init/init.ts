@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, type Stats, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, resolve } from 'node:path';
@@ -79,10 +79,15 @@ function refuseExisting(): void {
   });
 }
 
-/** Throws if a path of `--from` names no file. */
+/** Throws if a path of `--from` names no file. The reader of the file says what else is wrong with it. */
 function refuseMissing(path: string): void {
   const named = resolve(parseImportPath(path).file);
-  const found = statSync(named, { throwIfNoEntry: false });
+  let found: Stats | undefined;
+  try {
+    found = statSync(named, { throwIfNoEntry: false });
+  } catch {
+    return;
+  }
   if (found && !found.isDirectory()) return;
   const problem = found ? `${named} is a folder` : `there is no file ${named}`;
   throw new SignalboxError('usage', `--from ${path} cannot be used: ${problem}`, {

@@ -133,10 +133,10 @@ export class AuditTrail implements AsyncDisposable {
   async #sendAll(): Promise<void> {
     const { monotonic } = this.#deps;
     const startedAt = monotonic();
-    while (this.#waiting.length > 0 || this.#lost > 0) {
+    for (let isFirst = true; this.#waiting.length > 0 || this.#lost > 0; isFirst = false) {
       const isNew = (this.#waiting[0]?.at ?? 0) >= Math.max(startedAt, monotonic() - gatherMs);
       const mayWait = isNew && this.#waiting.length < frameLimits.auditEvents;
-      if (mayWait && !this.#isUrgent && !this.#isEnded) return;
+      if (!isFirst && mayWait && !this.#isUrgent && !this.#isEnded) return;
       const { id, events, taken } = this.#batch();
       this.#unconfirmed = events.length;
       while (!(await this.#isTaken(id, events))) {
