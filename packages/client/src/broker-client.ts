@@ -95,6 +95,11 @@ export interface BrokerClient extends AsyncDisposable {
    * reconnect.
    */
   announce(status: unknown): void;
+  /**
+   * Tells that the program behind this client ended with a failure, and how, in at most 500 characters. Operators see it for 24 h, or until
+   * a later client of the agent announces a status. Nothing is told while the broker is away.
+   */
+  announceFailure(how: string): void;
   /** Lists the connected agents that this client may see. */
   listConnected(options?: { role?: string; withStatus?: boolean }): Promise<ConnectedAgent[]>;
   /** Returns the connections of one agent, and why a message to it may wait if the own role may list all agents. */

@@ -15,13 +15,13 @@ import type { Outcome } from './outcome.ts';
 
 const pageSize = 200;
 
-/** Handles `announce`: sets the status of the caller. */
+/** Handles `announce`: sets the status of the caller, and notes how its program failed. */
 export function announce(
-  { status }: AnnounceFrame,
+  { status, failed }: AnnounceFrame,
   caller: Caller,
   { connected }: Pick<FrameDeps, 'connected'>,
 ): Outcome {
-  const retryAfterMs = connected.announce(caller, status);
+  const retryAfterMs = connected.announce(caller, status, failed);
   if (retryAfterMs === 0) return undefined;
   return { refusal: { code: 'rate_limited', message: 'announce at most once a second' }, retryAfterMs };
 }
