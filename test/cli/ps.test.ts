@@ -71,12 +71,17 @@ test('ps and status show how the program of worker run failed, with its last lin
   const status = await workspace.run(['status']);
   expect(status.code).toBe(1);
   expect(status.stdout).toMatch(
-    /the program of rosa ended \d+ s ago and is not back \(ended with exit code 3: cannot open database \/x\/y\)/,
+    /the program of rosa ended with exit code 3: cannot open database \/x\/y \(\d+ s ago, and it is not back\)/,
   );
   expect(jsonOf(await workspace.run(['ps', '--json', '--role', 'writer']))).toMatchObject({
     failed: [{ agent: 'rosa', role: 'writer', reason: expect.stringContaining('cannot open database') }],
   });
   expect(jsonOf(await workspace.run(['ps', '--json', '--role', 'other']))).toMatchObject({ failed: [] });
+
+  await workspace.agent('rosa', 'writer');
+  const sent = await workspace.run(['send', 'rosa', 'hello']);
+  expect(sent.stderr).toContain('rosa ended with exit code 3: cannot open database /x/y (');
+  expect(await rows()).toMatch(/^rosa +writer +failed +\d+ s +1 \(\d+ s\) +- +ended with exit code 3/m);
 
   // A token of its own is not revoked at the end, and the failure is told all the same.
   const { env } = await workspace.agent('walt', 'writer');
@@ -84,5 +89,5 @@ test('ps and status show how the program of worker run failed, with its last lin
   expect(await rows()).toMatch(/^walt +writer +failed .* was ended by SIGKILL: no key$/m);
 
   expect((await rosa('exit 0')).code).toBe(0);
-  expect(await rows()).not.toContain('rosa');
+  expect(await rows()).toMatch(/^rosa +writer +offline/m);
 });

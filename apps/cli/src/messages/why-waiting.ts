@@ -60,10 +60,15 @@ export async function whyGivenUp(client: BrokerClient, to: string): Promise<stri
 /** Says in words what keeps messages to a recipient waiting; nothing if it seems to read them. */
 export function whyWaitingLines(to: string, why: WhyWaiting | undefined, now: number): string[] {
   if (!why) return [];
-  const { connected, failing, unread = 0, on_hold } = why;
+  const { connected, failing, failed, unread = 0, on_hold } = why;
   const lines = [
     ...presenceLines(to, why, now),
     ...(on_hold === undefined ? [] : [`${to} is held: ${on_hold}`]),
+    ...(failed
+      ? [
+          `the program of ${to} ${oneLine(failed.reason, reasonLength)} (${formatDuration(now - failed.at)} ago, and it is not back)`,
+        ]
+      : []),
     ...(failing
       ? [
           `the program of ${to} has failed for ${formatDuration(now - failing.since)}, and its mail waits: ${oneLine(failing.reason, reasonLength)}`,

@@ -26,7 +26,7 @@ export function degradations(
     );
   for (const { agent, failed_at: at, reason } of failed)
     found.push(
-      `the program of ${agent} ended ${formatDuration(now - at)} ago and is not back (${oneLine(reason, failureLength)}): signalbox ps`,
+      `the program of ${agent} ${oneLine(reason, failureLength)} (${formatDuration(now - at)} ago, and it is not back): signalbox ps`,
     );
   if (holds.some(({ damaged }) => damaged))
     found.push('the record of a hold is damaged, so that everything is held: signalbox holds');

@@ -41,6 +41,11 @@ export class FailedPrograms {
     if (this.#remove(agent, since)) this.#tell('program_back', { agent, since });
   }
 
+  /** Returns the failure of an agent's program. */
+  of(agent: string): FailedProgram | undefined {
+    return this.list().find((failed) => failed.agent === agent);
+  }
+
   /** Lists the agents, with the newest failure at the end. */
   list(): FailedProgram[] {
     const oldest = this.#deps.now() - keptMs;
