@@ -125,10 +125,18 @@ test('Retry says before it begins that nobody waits for an answer, and the answe
   const walt = await connectBroker({ url: workspace.ready.broker.url, token, agent: 'walt' });
   await using _walt = walt;
   const subscription = await walt.subscribe();
-  const asked = workspace.run(['ask', 'walt', 'what is new?']);
+  const asker = await workspace.agent('ann', 'writer');
+  const asked = workspace.run(['ask', 'walt', 'what is new?', '--json'], asker.env);
   const { value } = await subscription.messages.next();
   await walt.nack([value!.seq!], { dead: true, reason: 'no key' });
-  expect((await asked).stderr).toContain('no key');
+  // The asker is no operator, and is told the reason all the same.
+  expect(jsonOf(await asked)).toMatchObject({
+    error: {
+      code: 'undeliverable',
+      detail: 'no key',
+      message: 'walt: the message was given up: no key',
+    },
+  });
 
   const { messages } = jsonOf(await workspace.run(['dead', 'list', '--json'])) as Listed;
   const seq = String(messages[0]!.seq);

@@ -270,14 +270,15 @@ export interface RequestOptions {
 /**
  * How a request ended. `mayHaveRun` is false only if the recipient can't have received the request.
  * `not_sent`: it never left this client. `rejected`: the broker refused it; if `error.retryable`, it may be accepted later.
- * `undeliverable`: the broker gave it up, or the reply was not JSON (`bad_body`).
+ * `undeliverable`: the broker gave it up, or the reply was not JSON (`bad_body`). `detail` says more, in words of the broker or the
+ * recipient.
  * `connection_lost`: the client was closed for good, the broker refused to take the request again after a lost connection, or
  * another broker (a restored one) answers after a reconnect and the request had no receipt. A request with a receipt waits on.
  */
 export type RequestOutcome =
   | { status: 'completed'; reply: ParsedMessage; mayHaveRun: true }
   | { status: 'not_sent' | 'rejected'; error: SignalboxError; mayHaveRun: false }
-  | { status: 'undeliverable'; reason: string; mayHaveRun: boolean }
+  | { status: 'undeliverable'; reason: string; detail?: string; mayHaveRun: boolean }
   | { status: 'cancelled' | 'timed_out' | 'connection_lost'; mayHaveRun: boolean; error?: SignalboxError };
 
 /** A message with its body read as JSON (`undefined` if it has no body). */

@@ -1,5 +1,5 @@
 import type { BrokerClient } from '@signalbox/client';
-import { agentSummaries, listDeadLetters } from '@signalbox/client/operator';
+import { agentSummaries } from '@signalbox/client/operator';
 import { agentOf, isGroup, type RecipientState } from '@signalbox/protocol';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, oneLine } from '../terminal/output.ts';
@@ -14,8 +14,6 @@ export interface WhyWaiting extends Partial<RecipientState> {
 
 /** The longest reason that is shown, in characters. */
 const reasonLength = 160;
-/** The most dead letters of an inbox among which one is searched. */
-const maxDeadLetters = 1000;
 
 /**
  * Asks the broker what keeps messages to a recipient waiting. Resolves with `undefined` where it can't be told: for `group:NAME`, for a
@@ -34,7 +32,10 @@ export async function whyWaiting(client: BrokerClient, to: string): Promise<WhyW
 
 async function whyAgentWaits(client: BrokerClient, to: string): Promise<WhyWaiting | undefined> {
   const agent = agentOf(to);
-  const { connections, state } = await client.findRecipient(agent);
+  const found = await client.findRecipient(agent);
+  // Who asks under the same name does not answer.
+  const connections = found.connections.filter(({ address }) => address !== client.address);
+  const { state } = found;
   if (!state && connections.length === 0) return undefined;
   const failing = agentSummaries(connections, [])[0]?.failing;
   const { reads, unread, ...others } = state ?? {};
@@ -45,16 +46,6 @@ async function whyAgentWaits(client: BrokerClient, to: string): Promise<WhyWaiti
     ...(to === agent && { ...(reads !== undefined && { reads }), ...(unread !== undefined && { unread }) }),
     ...(failing && { failing }),
   };
-}
-
-/** Returns why the last message of this client to a recipient was given up. Only operators are told; others get `undefined`. */
-export async function whyGivenUp(client: BrokerClient, to: string): Promise<string | undefined> {
-  try {
-    const { messages } = await listDeadLetters(client, { inbox: to, limit: maxDeadLetters });
-    return messages.findLast(({ from }) => from.address === client.address)?.reason;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Says in words what keeps messages to a recipient waiting; nothing if it seems to read them. */
