@@ -123,14 +123,19 @@ test('From a git repository init writes the user’s own configuration, so that 
   await appendFile(file, 'broker: { listen: "127.0.0.1:0" }\n');
   await using up = await startDaemon(['up', '--no-face'], { cwd: repository, env });
   expect(up.ready).toBeDefined();
-  const run = await signalbox(
-    ['worker', 'run', '--agent', 'rosa', '--role', 'developer', '--json', '--', 'true'],
-    { cwd: repository, env: { ...env, XDG_RUNTIME_DIR: '' } },
-  );
-  expect(run.code).toBe(0);
-  const events = run.stderr + run.stdout;
-  expect(events).toContain('rosa');
-  expect(events).not.toContain('workspace_exposed');
+  const runThere = () =>
+    signalbox(['worker', 'run', '--agent', 'rosa', '--role', 'developer', '--json', '--', 'true'], {
+      cwd: repository,
+      env: { ...env, XDG_RUNTIME_DIR: '' },
+    });
+  const run = await runThere();
+  expect(run).toMatchObject({ code: 0, stderr: expect.stringContaining('rosa') });
+  expect(run.stderr).not.toContain('workspace_exposed');
+  // One that the repository brings is used there, with the warning and its cure.
+  await writeFile(join(repository, 'signalbox.yaml'), '{}', { mode: 0o644 });
+  const exposed = (await runThere()).stderr;
+  expect(exposed).toContain('workspace_exposed');
+  expect(exposed).toContain(`move the configuration to ${join(env.XDG_CONFIG_HOME, 'signalbox')}`);
   const seen = jsonOf(await signalbox(['status', '--json'], { cwd: elsewhere, env }));
   expect(seen).toMatchObject({ orchestrator: { state: 'ready' } });
 
