@@ -13,4 +13,3 @@ export { parseDuration } from './times/duration.ts';
 export { parseInstant } from './times/instant.ts';
 export { quotedLines, visible, visibleLine } from './visible-text.ts';
 export { type HookSignature, hookSecret, hookSignatures } from './webhooks/hook-secret.ts';
-export { isRequest } from './wire/message.ts';

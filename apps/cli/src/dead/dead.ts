@@ -7,8 +7,7 @@ import {
   readDeadLetter,
   retryDeadLetters,
 } from '@signalbox/client/operator';
-import { isSubInbox, SignalboxError } from '@signalbox/protocol';
-import { isRequest } from '@signalbox/protocol/internal';
+import { SignalboxError } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { bodyLines, parsedBody } from '../messages/message-text.ts';
@@ -116,7 +115,9 @@ async function changeDead(
       const letters = named.length > 0 ? undefined : (await listDeadLetters(client, all)).messages;
       const seqs = letters?.map(({ seq }) => seq) ?? named;
       if (how === 'retry') {
-        unawaited = (letters ?? (await lettersOf(client, named))).filter(isUnawaited).map(({ seq }) => seq);
+        unawaited = (letters ?? (await lettersOf(client, named)))
+          .filter((one) => one.unawaited)
+          .map(({ seq }) => seq);
         if (!flags.json && unawaited.length > 0) printNotes(unawaitedText(unawaited));
       }
       return await (how === 'retry' ? retryDeadLetters(client, seqs) : dropDeadLetters(client, seqs));
@@ -139,11 +140,6 @@ async function lettersOf(client: BrokerClient, seqs: readonly number[]): Promise
   return letters;
 }
 
-/** Tells whether nobody waits for the answer to a dead letter: one client asked, and was told that its request was given up. */
-function isUnawaited({ kind, from }: Pick<DeadLetter, 'kind' | 'from'>): boolean {
-  return isRequest(kind) && isSubInbox(from.address);
-}
-
 function unawaitedText(seqs: readonly number[]): string {
   const were = seqs.length === 1 ? 'it was' : 'they were';
   return `Nobody waits for an answer to ${seqs.join(', ')}: who asked was told that ${were} given up. The work is done again all the same; history shows the answer, and that nobody read it.`;
@@ -164,7 +160,7 @@ function checkChoice(how: string, named: readonly number[], { inbox, all }: Dead
 }
 
 function headerLines({ seq, inbox, id, from, kind, correlation_id, ...rest }: DeadLetter): string[] {
-  const { created_at, dead_at, attempts, reason, size } = rest;
+  const { created_at, dead_at, attempts, reason, size, unawaited } = rest;
   return factLines([
     ['seq', String(seq)],
     ['inbox', inbox],
@@ -176,7 +172,7 @@ function headerLines({ seq, inbox, id, from, kind, correlation_id, ...rest }: De
     ['died', `${new Date(dead_at).toISOString()} (${ago(dead_at)})`],
     ['attempts', String(attempts)],
     ['reason', oneLine(reason, 500)],
-    ...(isUnawaited({ kind, from })
+    ...(unawaited
       ? [['answer', 'nobody waits for it: who asked was told that it was given up'] as const]
       : []),
     ['size', `${size} bytes`],

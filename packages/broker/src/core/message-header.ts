@@ -1,5 +1,4 @@
 import { frameDefaults, type Sender } from '@signalbox/protocol';
-import { isRequest } from '@signalbox/protocol/internal';
 import type { NewMessage, StoredMetadata } from '@signalbox/store';
 
 /** The header of a message in the form that the core keeps. Times are in epoch milliseconds. */
@@ -35,6 +34,8 @@ export function headerOfNew(message: NewMessage): MessageHeader {
   return { inbox, id, from, kind, correlationId, thread, createdAt, expiresAt, size };
 }
 
+const requestKinds = new Set(['ask', 'task', 'mcp_request']);
+
 const answerKinds = new Set(['reply', 'mcp_reply', 'progress', 'undeliverable']);
 
 /** Tells whether messages of this kind answer a request of their recipient. */
@@ -53,6 +54,11 @@ export function lifetimeOf({ ttlMs }: { ttlMs: number }, wantedMs: number = fram
 /** Returns the time until which a message of this kind can be answered, or `undefined` if it is no request. */
 export function openUntil(kind: string, expiresAt: number): number | undefined {
   return isRequest(kind) ? expiresAt + answerGraceMs : undefined;
+}
+
+/** Tells whether messages of this kind are requests, whose senders wait for an answer. */
+export function isRequest(kind: string): boolean {
+  return requestKinds.has(kind);
 }
 
 const conversationKinds = new Set(['ask', 'mcp_request', 'reply', 'mcp_reply']);

@@ -1,4 +1,3 @@
-import { isRequest } from '@signalbox/protocol/internal';
 import type { Fault } from '@signalbox/serving';
 import type { ClusterPort, InboxStore, JournalBound, JournalClaim } from '@signalbox/store';
 import type { CommitQueue } from './commits/commit-queue.ts';
@@ -7,6 +6,7 @@ import type { Dispatcher } from './dispatch/dispatcher.ts';
 import type { Attempts, Unfinished } from './endings/attempts.ts';
 import { Lease, type LeaseOptions, type Member } from './leases/lease.ts';
 import type { LeaseTable } from './leases/lease-table.ts';
+import { isRequest } from './message-header.ts';
 import type { Settler } from './settling/settler.ts';
 import type { WaitingRequests } from './settling/waiting-requests.ts';
 

@@ -106,10 +106,3 @@ export interface Message extends MessageHeader {
 export interface PeekedMessage extends Message {
   working?: true;
 }
-
-const requestKinds = new Set(['ask', 'task', 'mcp_request']);
-
-/** Tells whether messages of this kind are requests, whose senders wait for an answer. */
-export function isRequest(kind: string): boolean {
-  return requestKinds.has(kind);
-}

@@ -1,8 +1,8 @@
 import type { Sender } from '@signalbox/protocol';
-import { isRequest } from '@signalbox/protocol/internal';
 import { type ClusterPort, hasExpired, type NewMessage, type StoredMessage } from '@signalbox/store';
 import type { InFlightMessage, Lease } from '../leases/lease.ts';
 import type { LeaseTable } from '../leases/lease-table.ts';
+import { isRequest } from '../message-header.ts';
 import { FailedReads } from './failed-reads.ts';
 import { GroupDispatcher } from './group-dispatcher.ts';
 import { HeldBack } from './held-back.ts';

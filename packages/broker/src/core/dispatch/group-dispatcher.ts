@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Sender } from '@signalbox/protocol';
-import { isRequest } from '@signalbox/protocol/internal';
 import { type ClusterPort, hasExpired, type NewMessage, type StoredMessage } from '@signalbox/store';
 import type { CommitQueue } from '../commits/commit-queue.ts';
 import type { InFlightMessage, Lease } from '../leases/lease.ts';
 import type { LeaseTable } from '../leases/lease-table.ts';
 import type { Candidate, SharedLease } from '../leases/shared-lease.ts';
+import { isRequest } from '../message-header.ts';
 import type { WaitingRequests } from '../settling/waiting-requests.ts';
 import type { ExpiryClock } from '../time/expiry-clock.ts';
 import type { FailedReads } from './failed-reads.ts';

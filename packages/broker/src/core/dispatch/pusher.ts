@@ -1,11 +1,10 @@
 import type { MessageFrame, Sender } from '@signalbox/protocol';
-import { isRequest } from '@signalbox/protocol/internal';
 import type { Fault } from '@signalbox/serving';
 import { type NewMessage, presentFor, type StoredMessage } from '@signalbox/store';
 import type { CommitQueue } from '../commits/commit-queue.ts';
 import type { AttemptHistories } from '../endings/attempt-histories.ts';
 import type { InFlightMessage, Lease } from '../leases/lease.ts';
-import { headerOf, isAnswer } from '../message-header.ts';
+import { headerOf, isAnswer, isRequest } from '../message-header.ts';
 import type { Meter } from '../meter.ts';
 import { damaged, type Settler } from '../settling/settler.ts';
 import type { WaitingRequests } from '../settling/waiting-requests.ts';

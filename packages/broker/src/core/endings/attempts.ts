@@ -1,8 +1,8 @@
-import { isRequest } from '@signalbox/protocol/internal';
 import { hasExpired } from '@signalbox/store';
 import type { CommitQueue } from '../commits/commit-queue.ts';
 import type { Redeliveries } from '../dispatch/redeliveries.ts';
 import type { InFlightMessage, Lease } from '../leases/lease.ts';
+import { isRequest } from '../message-header.ts';
 import type { Settler } from '../settling/settler.ts';
 import type { WaitingRequests } from '../settling/waiting-requests.ts';
 import type { ExpiryClock } from '../time/expiry-clock.ts';

@@ -1,9 +1,8 @@
-import { isRequest } from '@signalbox/protocol/internal';
 import { hasExpired, type InboxStore } from '@signalbox/store';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { Lease } from '../leases/lease.ts';
 import type { LeaseTable } from '../leases/lease-table.ts';
-import { headerOf } from '../message-header.ts';
+import { headerOf, isRequest } from '../message-header.ts';
 import { damaged, type GiveUpReason, type Settler } from '../settling/settler.ts';
 import type { WaitingRequests } from '../settling/waiting-requests.ts';
 import type { ExpiryClock } from '../time/expiry-clock.ts';

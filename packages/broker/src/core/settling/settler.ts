@@ -1,9 +1,8 @@
 import { isSubInbox, type Undeliverable } from '@signalbox/protocol';
-import { isRequest } from '@signalbox/protocol/internal';
 import type { Outcome } from '@signalbox/store';
 import type { CommitQueue } from '../commits/commit-queue.ts';
 import type { InFlightMessage } from '../leases/lease.ts';
-import { isAnswer, type MessageHeader } from '../message-header.ts';
+import { isAnswer, isRequest, type MessageHeader } from '../message-header.ts';
 import type { Meter } from '../meter.ts';
 import type { Tail, TailMessage } from '../tail.ts';
 import { undeliverableNotice } from './undeliverable-notice.ts';

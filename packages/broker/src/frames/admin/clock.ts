@@ -1,6 +1,6 @@
 import type { AdminParams, AdminResult } from '@signalbox/protocol';
-import { isRequest } from '@signalbox/protocol/internal';
 import { steadyTime } from '@signalbox/store';
+import { isRequest } from '../../core/message-header.ts';
 import { auditCaller, type Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { OperationOutcome } from './operation.ts';
