@@ -33,7 +33,7 @@ export async function whyWaiting(client: BrokerClient, to: string): Promise<WhyW
 async function whyAgentWaits(client: BrokerClient, to: string): Promise<WhyWaiting | undefined> {
   const agent = agentOf(to);
   const found = await client.findRecipient(agent);
-  // Who asks under the same name does not answer.
+  // The connection that asks does not answer.
   const connections = found.connections.filter(({ address }) => address !== client.address);
   const { state } = found;
   if (!state && connections.length === 0) return undefined;

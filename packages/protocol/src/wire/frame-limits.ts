@@ -26,7 +26,7 @@ export const frameLimits = {
   consumerIdLength: 64,
   /** The status of an `announce`, written as JSON. */
   statusLength: 2 * KiB,
-  /** How a program failed, as an `announce` tells it. */
+  /** The text in which an `announce` tells how a program failed. */
   failedLength: 500,
   cursorLength: 256,
   peekMessages: 1000,

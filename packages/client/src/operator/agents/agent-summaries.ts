@@ -31,7 +31,7 @@ export interface AgentSummary {
   clients: string[];
   /** The time since which its program fails on every message, and the newest reason. */
   failing?: { since: number; reason: string };
-  /** When and how its program ended with a failure, if it has not come back. */
+  /** The time and the way in which its program ended with a failure. Absent if it has come back. */
   failed?: { at: number; reason: string };
   last_output?: { at?: number; text: string };
   /** The number of times that `worker run` restarted its command. Absent if unknown. */
