@@ -26,6 +26,8 @@ export const frameLimits = {
   consumerIdLength: 64,
   /** The status of an `announce`, written as JSON. */
   statusLength: 2 * KiB,
+  /** The text in which an `announce` tells how a program failed. */
+  failedLength: 500,
   cursorLength: 256,
   peekMessages: 1000,
   /** Requests that one `find` asks about. With the longest names they fit into a header. */
