@@ -177,7 +177,7 @@ test('A TOML file that its client has only emptied yet keeps its servers.', () =
   writeFileSync(file, '\n');
   const { mcpServers, unreadFiles } = readConfig(own, { env: {}, inForce });
   expect(mcpServers).toEqual(inForce.mcpServers);
-  expect(unreadFiles).toEqual([expect.stringContaining('config.toml:1: (file): is empty; ')]);
+  expect(unreadFiles).toEqual([expect.stringContaining('config.toml:1: is empty; ')]);
 });
 
 test('A file that a reference of another client names is read only if it is a file: reading a pipe would wait.', () => {
