@@ -163,12 +163,12 @@ function startLoad(rosa: BrokerClient, agent: Client) {
     calls.set(label, undefined);
     const request = { name: 'mcp_counter__slow', arguments: { ms: 10, label } };
     const called = await agent.callTool(request, { timeout: patienceMs }).catch((thrown) => {
-      // While its processes are dead, an agent may have too many calls under way.
-      if (thrown instanceof ProtocolError && thrown.message.includes('requests under way')) return undefined;
+      // While processes are dead, an agent may have too many calls under way, or no tools.
+      if (thrown instanceof ProtocolError) return thrown;
       throw thrown;
     });
-    if (!called) {
-      calls.set(label, { code: 'too many under way', mayHaveRun: false });
+    if (called instanceof ProtocolError) {
+      calls.set(label, { code: `JSON-RPC error ${called.code}`, mayHaveRun: false });
       return;
     }
     const { isError, structuredContent } = called;
