@@ -175,3 +175,36 @@ it('tells the history of a request and its answer, what was refused, and how muc
   expect(stats.used_bytes).toBeGreaterThan(0);
   expect(stats.max_bytes).toBeGreaterThan(stats.used_bytes as number);
 });
+
+it('ends an answer for which nobody waits as expired, with the reason, and keeps no dead letter of it', async () => {
+  let now = 1000;
+  await using broker = await startTestBroker({ now: () => now, monotonic: () => now });
+  await using operator = await connectOperator(broker);
+  await using bob = await connect(broker, 'bob');
+  await subscribe(bob);
+  await using alice = await connect(broker, 'alice#one');
+  await subscribe(alice);
+  const answer = async (id: string): Promise<number> => {
+    await deliver(alice, 'bob', id, { ttl_ms: 60_000 });
+    const { seq } = await bob.next('message', { id });
+    const fields = { kind: 'reply', correlation_id: id, settles: seq, ttl_ms: 30_000 };
+    await deliver(bob, 'alice#one', `re:${id}`, fields);
+    return (await alice.next('message', { id: `re:${id}` })).seq as number;
+  };
+  const refused = await answer('a');
+  alice.send({ type: 'nack', seqs: [refused], dead: true, reason: 'not asked here', request_id: 'n' });
+  await alice.next('ack_result', { request_id: 'n' });
+  await answer('b');
+  await alice[Symbol.asyncDispose]();
+  now += 31_000;
+  await vi.waitFor(async () => {
+    const { messages } = await admin<{ messages: unknown[] }>(operator, 'history', { since: 0 });
+    expect(messages).toMatchObject([
+      { id: 'a', outcome: 'acked' },
+      { id: 're:a', outcome: 'expired', reason: 'not asked here' },
+      { id: 'b', outcome: 'acked' },
+      { id: 're:b', outcome: 'expired', reason: 'nobody waited for this answer' },
+    ]);
+  });
+  expect(await admin(operator, 'dead_list')).toEqual({ messages: [], more: false });
+});

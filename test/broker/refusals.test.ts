@@ -166,13 +166,14 @@ describe('bad frames', () => {
   });
 
   it('refuses what is not a hello first, a hello too late, and a page of another site', async () => {
-    await using broker = await startTestBroker({ helloTimeoutMs: 50 });
+    await using hasty = await startTestBroker({ helloTimeoutMs: 50 });
+    await using silent = await connectWire(hasty.url);
+    expect((await silent.closed).code).toBe(4408);
+    await using broker = await startTestBroker();
     await using eager = await connectWire(broker.url);
     eager.send({ type: 'subscribe', request_id: 's' });
     expect(await eager.next('error')).toMatchObject({ code: 'bad_hello' });
     expect((await eager.closed).code).toBe(4400);
-    await using silent = await connectWire(broker.url);
-    expect((await silent.closed).code).toBe(4408);
     await expect(connectWire(broker.url, undefined, { origin: 'https://evil.test' })).rejects.toThrow('403');
     await expect(connectWire(broker.url, undefined, { headers: { host: 'evil.test' } })).rejects.toThrow(
       '403',

@@ -128,6 +128,8 @@ test('A delivery that is sent again is stored again if its message was given up 
   expect(await sent()).toEqual({ ...again, duplicate: true });
   await settle(again.id, { type: 'ack' });
   expect(await sent()).toEqual({ ...again, duplicate: true });
+  const { hooks } = await admin<{ hooks: object[] }>(operator, 'hooks');
+  expect(hooks[0]).toMatchObject({ name: 'github', stored: 3, repeated: 3 });
 });
 
 test('A delivery of Standard Webhooks is stored once, though each attempt has a time and a signature of its own.', async () => {

@@ -1,7 +1,9 @@
+import { readFile } from 'node:fs/promises';
 import { connectBroker } from '@signalbox/client';
 import { startTestBroker, type TestBroker } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { jsonOf, signalbox } from '../support/cli/command-line.ts';
+import { startWorkspace } from '../support/cli/workspace.ts';
 
 /** Lets a reader give up what it is sent: one dead letter for each text. */
 async function giveUp(broker: TestBroker, reader: string, texts: readonly string[]): Promise<void> {
@@ -113,4 +115,47 @@ test('An agent may not look at dead letters.', async () => {
   const run = await signalbox(['dead', 'list', '--json'], { env });
   expect(run.code).toBe(77);
   expect(jsonOf(run)).toMatchObject({ error: { code: 'forbidden' } });
+});
+
+test('Retry says before it begins that nobody waits for an answer, and the answer ends with its reason and without a dead letter.', async () => {
+  const config = { broker: { listen: '127.0.0.1:0', data: './state', limits: { message: { ttlMs: 4000 } } } };
+  await using workspace = await startWorkspace(() => JSON.stringify(config));
+  const { env } = await workspace.agent('walt', 'writer');
+  const token = (await readFile(env.SIGNALBOX_TOKEN_FILE!, 'utf8')).trim();
+  const walt = await connectBroker({ url: workspace.ready.broker.url, token, agent: 'walt' });
+  await using _walt = walt;
+  const subscription = await walt.subscribe();
+  const asker = await workspace.agent('ann', 'writer');
+  const asked = workspace.run(['ask', 'walt', 'what is new?', '--json'], asker.env);
+  const { value } = await subscription.messages.next();
+  await walt.nack([value!.seq!], { dead: true, reason: 'no key' });
+  // The asker is no operator, and is told the reason all the same.
+  expect(jsonOf(await asked)).toMatchObject({
+    error: {
+      code: 'undeliverable',
+      detail: 'no key',
+      message: 'walt: the message was given up: no key',
+    },
+  });
+
+  const { messages } = jsonOf(await workspace.run(['dead', 'list', '--json'])) as Listed;
+  const seq = String(messages[0]!.seq);
+  const shown = await workspace.run(['dead', 'show', seq]);
+  expect(shown.stdout).toMatch(/^answer +nobody waits for it/m);
+  const retried = await workspace.run(['dead', 'retry', seq]);
+  expect(retried.stderr).toMatch(new RegExp(`^Nobody waits for an answer to ${seq}: who asked was told`));
+  expect(retried.stdout).toContain('1 message put back');
+  const again = await subscription.messages.next();
+  await walt.deliver({
+    to: again.value!.from.address,
+    id: `re:${again.value!.id}`,
+    kind: 'reply',
+    body: 'nothing',
+    correlationId: again.value!.id,
+    settles: again.value!.seq,
+  });
+  await expect
+    .poll(async () => (await workspace.run(['history'])).stdout, { interval: 200, timeout: 20_000 })
+    .toMatch(/reply +expired after .* \(nobody waited for this answer\)/);
+  expect(jsonOf(await workspace.run(['dead', 'list', '--json']))).toEqual({ messages: [], more: false });
 });

@@ -1,4 +1,4 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { jsonOf } from '../support/cli/command-line.ts';
@@ -9,6 +9,7 @@ let researcher: Record<string, string>;
 let whole: string;
 /** A file as a client writes it that keeps much else beside its servers. */
 let client: { history: string[]; mcpServers: Record<string, object> };
+const switchedOff = '{ "disabledMcpServers": ["off"] }';
 const clientFile = () => join(workspace.directory, 'client.json');
 
 beforeAll(async () => {
@@ -17,9 +18,16 @@ beforeAll(async () => {
     client = { history: ['a prompt'], mcpServers: { files: { command: process.execPath, args } } };
     whole = JSON.stringify(client, undefined, 2);
     await writeFile(join(directory, 'client.json'), whole.slice(0, -10));
+    await mkdir(join(directory, '.copilot'));
+    const copilot = {
+      kept: { ...client.mcpServers.files, tools: ['read_text_file'] },
+      off: { command: 'no-such-program' },
+    };
+    await writeFile(join(directory, '.copilot/mcp-config.json'), JSON.stringify({ mcpServers: copilot }));
+    await writeFile(join(directory, '.copilot/settings.json'), switchedOff);
     const config = JSON.parse(everythingText());
     config.roles.researcher.tools.push('mcp_files__read_*');
-    return JSON.stringify({ ...config, mcpConfig: ['client.json', 'gone.json'] });
+    return JSON.stringify({ ...config, mcpConfig: ['client.json', 'gone.json', '.copilot/mcp-config.json'] });
   });
   ({ env: researcher } = await workspace.agent('researcher-1', 'researcher'));
 });
@@ -55,7 +63,11 @@ async function processOf(server: string): Promise<unknown> {
 
 test('up starts beside damaged files of other clients, and says which ones; their servers come, stay and go with what these files say', async () => {
   const { servers, warnings } = workspace.ready.orchestrator;
-  expect(servers).toMatchObject([{ name: 'everything', state: 'ready' }]);
+  expect(servers).toMatchObject([
+    { name: 'kept', state: 'ready' },
+    { name: 'off', state: 'disabled' },
+    { name: 'everything', state: 'ready' },
+  ]);
   const leftOut = [
     'client.json:12: is half-written: it ends in the middle; signalbox.yaml names it in mcpConfig, and none of its servers is used',
     'gone.json: there is no such file; signalbox.yaml names it in mcpConfig, and none of its servers is used',
@@ -89,4 +101,16 @@ test('up starts beside damaged files of other clients, and says which ones; thei
   );
   expect(log).not.toContain('config_refused');
   expect(await readFile(clientFile(), 'utf8')).toContain('a long prompt');
+});
+
+test('The servers of Copilot are on and off as they were while it writes the file that says so.', async () => {
+  const settings = join(workspace.directory, '.copilot/settings.json');
+  const kept = await processOf('kept');
+  const log = await logged('that it switches stay as they were', () =>
+    writeFile(settings, switchedOff.slice(0, -3)),
+  );
+  expect(log).not.toContain('server removed');
+  expect(await processOf('kept')).toEqual(kept);
+  expect(await processOf('off')).toBe(0);
+  await logged('servers changed: kept, off', () => writeFile(settings, switchedOff.replace('off', 'kept')));
 });

@@ -177,7 +177,7 @@ test('--timeout bounds a call with its wait for a person, like the deadline of a
   const paths = [join(workspace.directory, 'files', 'secret', 'other.txt')];
   const args = ['tools', 'call', 'mcp_files__read_multiple_files', JSON.stringify({ paths })];
   const hint = expect.stringContaining('--timeout bounds the wait for a person, too');
-  expect(jsonOf(await workspace.run([...args, '--timeout', '400ms', '--json'], env))).toMatchObject({
+  expect(jsonOf(await workspace.run([...args, '--timeout', '3s', '--json'], env))).toMatchObject({
     error: { code: 'approval_expired', may_have_run: false, hint },
   });
   const { approvals } = jsonOf(await workspace.run(['approvals', '--all', '--json'])) as Approvals;

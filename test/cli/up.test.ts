@@ -373,3 +373,23 @@ describe.each(possible ? ['with strace'] : [])('A disk that fails under up, %s,'
     expect(up.stderr()).toMatch(/stop_failed.*EROFS/);
   });
 });
+
+test('Tokens whose role was removed are named when the change is in force, at each start, and by config check while the broker runs.', async () => {
+  await using workspace = await startWorkspace(() =>
+    JSON.stringify({ broker, roles: { writer: { tools: [] }, researcher: { tools: [] } } }),
+  );
+  await workspace.agent('rosa', 'researcher');
+  const check = async () =>
+    (jsonOf(await workspace.run(['config', 'check', '--json'])) as { warnings: string[] }).warnings;
+  expect(await check()).toEqual([]);
+  const file = join(workspace.directory, 'signalbox.yaml');
+  await writeFile(file, JSON.stringify({ broker, roles: { writer: { tools: [] } } }));
+  const named = /role 'researcher' is not in .*signalbox\.yaml .*; there are tokens with it for rosa/;
+  await vi.waitFor(() => expect(workspace.up.stderr()).toMatch(named), patient);
+  expect(await check()).toEqual([expect.stringMatching(named)]);
+  const before = workspace.up.stderr().length;
+  process.kill(workspace.ready.orchestrator.pid, 'SIGKILL');
+  await vi.waitFor(() => expect(workspace.up.stderr().slice(before)).toMatch(named), patient);
+  await workspace.up.stop();
+  expect(await check()).toEqual([]);
+});

@@ -123,14 +123,14 @@ async function versionOf({ name }: AgentCli): Promise<string | undefined> {
   }
 }
 
-/** Installs the versions of the table. Some packages get their programs by a script of theirs. */
+/** Installs the versions of the table. Some CLIs get their programs by a script of theirs; no other script is run. */
 async function install(clis: readonly AgentCli[]): Promise<void> {
   await mkdir(cache, { recursive: true });
   const manifest = join(cache, 'package.json');
   await access(manifest).catch(() => writeFile(manifest, '{"name":"clients","private":true}\n'));
   const packages = clis.map((cli) => `${cli.package}@${cli.version}`);
   print(`npm installs in ${cache}:\n  ${packages.join('\n  ')}`);
-  await execute('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', ...packages], {
-    cwd: cache,
-  });
+  const npm = (...args: string[]) => execute('npm', [...args, '--loglevel=error'], { cwd: cache });
+  await npm('install', '--no-audit', '--no-fund', '--ignore-scripts', ...packages);
+  await npm('rebuild', '--ignore-scripts=false', ...clis.map((cli) => cli.package));
 }

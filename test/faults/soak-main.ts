@@ -16,7 +16,8 @@ import { runUpSoak } from './up-soak.ts';
 const usage = `npm run test:soak -- [options]
   --minutes N   how long (10)
   --rate N      calls per second and worker (6: 10,800 calls in 10 minutes)
-  --crashes N   how often the MCP server is killed (20 per minute)
+  --crashes N   how often the MCP server is killed (20 per minute); with --up, one of its processes or a server (once a
+                minute)
   --seed N      decides who is killed when (1)
   --up          loads a real signalbox up, kills its children, and steps their wall clocks
 or
@@ -66,7 +67,7 @@ async function soakUp(): Promise<void> {
   const seconds = minutes * 60;
   const report = await runUpSoak({
     seconds,
-    restartSeconds: Math.min(60, seconds / 6),
+    restartSeconds: values.crashes === undefined ? Math.min(60, seconds / 6) : seconds / serverCrashes,
     sampleSeconds: Math.max(2, seconds / 30),
     rate,
     seed,

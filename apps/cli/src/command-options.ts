@@ -40,7 +40,7 @@ export function permissionsOption(): Option {
 export function configOption(): Option {
   return new Option(
     '--config <file>',
-    'configuration; default SIGNALBOX_CONFIG, else signalbox.yaml here or in a parent folder',
+    'configuration; default SIGNALBOX_CONFIG, else signalbox.yaml here, in a parent folder or in ~/.config/signalbox',
   );
 }
 

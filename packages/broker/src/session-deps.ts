@@ -10,6 +10,7 @@ import { ExpiryClock, holdMs } from './core/time/expiry-clock.ts';
 import { endOtherRoles, endRevoked } from './frames/admin/remove-token.ts';
 import { leaveBehind, type WorkerThatEnded } from './frames/admin/worker-exit.ts';
 import { ConnectedCallers } from './frames/connected-callers.ts';
+import { FailedPrograms } from './frames/failed-programs.ts';
 import { TailFollowers } from './frames/tail-followers.ts';
 import type { BrokerHealth } from './health/broker-health.ts';
 import { Holds } from './holds/holds.ts';
@@ -69,8 +70,11 @@ export async function createSessionDeps(
     delivery.subscriptions.holdsChanged();
     if (change) followers.holdChanged(change);
   });
+  const onError = (error: unknown): void => log({ level: 'error', event: 'told_in_vain', error });
+  const programs = new FailedPrograms({ talk, now, onError });
   const connected = new ConnectedCallers({
     presence: cluster.presence,
+    programs,
     newSerial: () => nanoid(8),
     now,
     monotonic,
@@ -105,6 +109,7 @@ export async function createSessionDeps(
     reachedAt,
     budgets: new AgentBudgets(limits, monotonic),
     connected,
+    programs,
     suggestions: new RateLimit(suggestionsPerSecond, suggestionsPerSecond, monotonic()),
     followers,
     backups: await backupsOf(settings, stores, identity),

@@ -95,6 +95,11 @@ export interface BrokerClient extends AsyncDisposable {
    * reconnect.
    */
   announce(status: unknown): void;
+  /**
+   * Tells that the program behind this client ended with a failure, and how, in at most 500 characters. Operators see it for 24 h, or until
+   * a later client of the agent announces a status. Nothing is told while the broker is away.
+   */
+  announceFailure(how: string): void;
   /** Lists the connected agents that this client may see. */
   listConnected(options?: { role?: string; withStatus?: boolean }): Promise<ConnectedAgent[]>;
   /** Returns the connections of one agent, and why a message to it may wait if the own role may list all agents. */
@@ -275,14 +280,15 @@ export interface RequestOptions {
 /**
  * How a request ended. `mayHaveRun` is false only if the recipient can't have received the request.
  * `not_sent`: it never left this client. `rejected`: the broker refused it; if `error.retryable`, it may be accepted later.
- * `undeliverable`: the broker gave it up, or the reply was not JSON (`bad_body`).
+ * `undeliverable`: the broker gave it up, or the reply was not JSON (`bad_body`). `detail` says more, in words of the broker or the
+ * recipient.
  * `connection_lost`: the client was closed for good, the broker refused to take the request again after a lost connection, or
  * another broker (a restored one) answers after a reconnect and the request had no receipt. A request with a receipt waits on.
  */
 export type RequestOutcome =
   | { status: 'completed'; reply: ParsedMessage; mayHaveRun: true }
   | { status: 'not_sent' | 'rejected'; error: SignalboxError; mayHaveRun: false }
-  | { status: 'undeliverable'; reason: string; mayHaveRun: boolean }
+  | { status: 'undeliverable'; reason: string; detail?: string; mayHaveRun: boolean }
   | { status: 'cancelled' | 'timed_out' | 'connection_lost'; mayHaveRun: boolean; error?: SignalboxError };
 
 /** A message with its body read as JSON (`undefined` if it has no body). */

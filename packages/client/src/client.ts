@@ -328,6 +328,10 @@ export class Client implements BrokerClient {
     this.#parts.announcer.announce(status);
   }
 
+  announceFailure(how: string): void {
+    this.#parts.announcer.failed(how);
+  }
+
   async listConnected(options: { role?: string; withStatus?: boolean } = {}): Promise<ConnectedAgent[]> {
     const { role, withStatus } = options;
     const agents: ConnectedAgent[] = [];

@@ -36,6 +36,7 @@ export const operationPermissions = {
     audit: readers,
     audit_chain: readers,
     waiting: readers,
+    failures: readers,
     stats: readers,
     hooks: readers,
     schedules: readers,

@@ -2,7 +2,7 @@
 
 export type { SystemSettings } from './agent-clis/injection.ts';
 export { agentPrograms } from './agent-clis/injection-table.ts';
-export { refuseUnasking } from './agent-clis/permissions.ts';
+export { settingsToAsk } from './agent-clis/permissions.ts';
 export {
   clientSnippet,
   type FaceTarget,

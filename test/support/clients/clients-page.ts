@@ -63,6 +63,9 @@ These take longer, or need a terminal. They were seen on 2026-11-28 with the sam
   not.
 - After a kill -9 of our shim in a call, claude calls again through a new one. codex and copilot have to be restarted, as
   \`worker run\` says.
+- Seen on 2026-11-29: \`worker config --http\` with \`--allow\`, pasted as printed, gives each of the eight our tools, and
+  calls pass without a question. Mail that comes while the model writes its last answer begins one more turn in claude,
+  copilot and qwen (hook \`Stop\`), with what our hook says.
 `;
 }
 

@@ -32,7 +32,6 @@ export function testAgent(
     env: { PATH: process.env.PATH ?? '' },
     inject: false,
     keepMcp: false,
-    asksPermissions: false,
     approveWorkspaceServers: false,
     ...run.setup,
   };

@@ -1,4 +1,9 @@
-import { type AgentSummary, agentSummaries, type WaitingAgent } from '@signalbox/client/operator';
+import {
+  type AgentSummary,
+  agentSummaries,
+  type FailedProgram,
+  type WaitingAgent,
+} from '@signalbox/client/operator';
 import type { ConnectedAgent } from '@signalbox/protocol';
 import { bodyText } from '../messages/message-text.ts';
 import { formatDuration } from '../terminal/duration.ts';
@@ -8,18 +13,21 @@ import { oneLine } from '../terminal/output.ts';
 export const optionalColumns = 2;
 
 const outputLength = 60;
+/** Longer, as the cause stands at its end. */
+const failureLength = 120;
 
 /**
- * Writes one row for each agent with all its connections, and one for each group and each offline agent that has mail, in the order of
- * names. The brokers are a column if there are several. `now` in epoch milliseconds.
+ * Writes one row for each agent with all its connections, and one for each group and each offline agent that has mail or failed, in the
+ * order of names. The brokers are a column if there are several. `now` in epoch milliseconds.
  */
 export function agentTable(
   connections: readonly ConnectedAgent[],
   offline: readonly WaitingAgent[],
   now: number,
+  failed: readonly FailedProgram[] = [],
 ): { headings: string[]; rows: string[][] } {
   const hasBrokers = connections.some(({ broker }) => broker !== undefined);
-  const rows = agentSummaries(connections, offline).map((summary) => {
+  const rows = agentSummaries(connections, offline, failed).map((summary) => {
     const { connected_at: connectedAt, brokers } = summary;
     const row =
       connectedAt === undefined ? offlineRow(summary, now) : connectedRow(summary, connectedAt, now);
@@ -33,10 +41,12 @@ function withBroker(row: readonly string[], hasBrokers: boolean, text: string): 
   return hasBrokers ? row.toSpliced(-optionalColumns, 0, text) : [...row];
 }
 
-function offlineRow({ agent, roles, state, mail, oldest_at = 0 }: AgentSummary, now: number): string[] {
-  const waiting = `${mail?.unread} (${formatDuration(now - oldest_at)})`;
+function offlineRow(summary: AgentSummary, now: number): string[] {
+  const { agent, roles, state, mail, oldest_at: oldest, failed } = summary;
+  const waiting = oldest === undefined ? '-' : `${mail?.unread} (${formatDuration(now - oldest)})`;
   const none = state === 'group' ? 'no role' : 'no token';
-  return [agent, roles.join(', ') || none, state, '-', waiting, '-', '-'];
+  const since = failed ? formatDuration(now - failed.at) : '-';
+  return [agent, roles.join(', ') || none, state, since, waiting, '-', outputText(summary, now)];
 }
 
 function connectedRow(summary: AgentSummary, connectedAt: number, now: number): string[] {
@@ -63,9 +73,10 @@ function stateText({ state, running, failing }: AgentSummary, now: number): stri
   return state === 'tools_lost' ? 'tools lost' : state;
 }
 
-/** Writes the reason why its program fails, or the last output of a worker, or the status that another program announced, as it is. */
-function outputText({ failing, last_output: output, announced }: AgentSummary, now: number): string {
+/** Writes the reason why its program fails or failed, or the last output of a worker, or the status that another program announced, as it is. */
+function outputText({ failing, failed, last_output: output, announced }: AgentSummary, now: number): string {
   if (failing) return oneLine(failing.reason, outputLength);
+  if (failed) return oneLine(failed.reason, failureLength);
   if (output) return `${formatDuration(now - (output.at ?? now))} ago: ${oneLine(output.text, outputLength)}`;
   const texts = announced.map((status) => oneLine(bodyText(status), outputLength));
   return [...new Set(texts)].join(', ') || '-';

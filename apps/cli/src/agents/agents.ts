@@ -1,4 +1,10 @@
-import { listHolds, listOfflineWithMail, type WaitingAgent } from '@signalbox/client/operator';
+import {
+  type FailedProgram,
+  listFailedPrograms,
+  listHolds,
+  listOfflineWithMail,
+  type WaitingAgent,
+} from '@signalbox/client/operator';
 import { countWaitingApprovals } from '@signalbox/client/operator/internal';
 import {
   type ConnectedAgent,
@@ -26,11 +32,11 @@ const maxOffline = 200;
 const maxHoldLines = 5;
 
 /**
- * Lists the connected agents, without this command's own connection. For operators also the offline ones that have mail, the holds, and
+ * Lists the connected agents, without this command's own connection. For operators also the offline ones that have mail or failed, the holds, and
  * how many tool calls wait for a person.
  */
 export async function listAgents(flags: AgentsFlags): Promise<void> {
-  const { connections, offline, holds, waiting } = await withSession(flags, async (session) => {
+  const { connections, offline, failed, holds, waiting } = await withSession(flags, async (session) => {
     const { client } = session;
     const connected = await client.listConnected({
       withStatus: true,
@@ -40,6 +46,7 @@ export async function listAgents(flags: AgentsFlags): Promise<void> {
     return {
       connections,
       offline: await offlineAgents(session, flags.role),
+      failed: await failedPrograms(session, flags.role),
       ...(await standstills(session, connections)),
     };
   });
@@ -48,10 +55,11 @@ export async function listAgents(flags: AgentsFlags): Promise<void> {
       agents: connections.map((one) => ({ ...one, status: one.status ?? null })),
       offline: offline?.agents ?? null,
       ...(offline && { more_offline: offline.more }),
+      failed: failed ?? null,
       holds: holds ?? null,
       approvals_waiting: waiting ?? null,
     });
-  const { headings, rows } = agentTable(connections, offline?.agents ?? [], Date.now());
+  const { headings, rows } = agentTable(connections, offline?.agents ?? [], Date.now(), failed);
   if (rows.length === 0) return printLines('no agents are connected');
   printLines(tableLines(headings, rows, { optionalColumns }));
   const notes = [...holdLines(holds, connections), ...approvalLines(waiting ?? 0)];
@@ -67,6 +75,16 @@ async function offlineAgents(
 ): Promise<{ agents: WaitingAgent[]; more: boolean } | undefined> {
   if (!isPermitted(operationPermissions.admin.waiting, permissionsOfRole(client.role))) return undefined;
   return await listOfflineWithMail(client, { limit: maxOffline, ...(role !== undefined && { role }) });
+}
+
+/** Asks for the agents whose programs ended with a failure; `undefined` if the token may not see them. */
+async function failedPrograms(
+  { client }: Session,
+  role: string | undefined,
+): Promise<FailedProgram[] | undefined> {
+  if (!isPermitted(operationPermissions.admin.failures, permissionsOfRole(client.role))) return undefined;
+  const failed = await listFailedPrograms(client);
+  return failed.filter((one) => role === undefined || one.role === role);
 }
 
 /** Asks what keeps agents from going on: the holds, and the calls that wait for a person. Absent if the token may not see them. */

@@ -2,11 +2,13 @@ import { type Config, configJsonSchema } from '@signalbox/daemon/config';
 import {
   checkListeners,
   configWarnings,
+  type FoundConfig,
   findConfig,
   searchedText,
+  strandedRoles,
   withExposureChecked,
 } from '@signalbox/daemon/config/internal';
-import { dataDirectory } from '@signalbox/daemon/data-directory';
+import { dataDirectory, runningBroker } from '@signalbox/daemon/data-directory';
 import { type SecretReason, shortestSecret } from '@signalbox/mcp-host/redaction';
 import type { ConfiguredValue } from '@signalbox/mcp-host/rules';
 import { SignalboxError } from '@signalbox/protocol';
@@ -52,6 +54,7 @@ export async function checkConfig(named: string | undefined, flags: CheckFlags):
     ...missingCommands(config, process.env),
     ...configWarnings(config, file),
     ...reloadWarnings(config),
+    ...(await strandedTokens(found, config)),
   ];
   const servers = Object.keys(config.mcpServers);
   const values = await judgedValues(config);
@@ -86,6 +89,27 @@ export async function checkConfig(named: string | undefined, flags: CheckFlags):
     ...(capabilities.length > 0 ? ['', 'Capability files:', ...capabilities.map((path) => `  ${path}`)] : []),
   );
   for (const warning of warnings) printNotes(`warning: ${warning}`);
+}
+
+/** Names the tokens with roles that the configuration does not list, if its broker runs here and can be asked. */
+async function strandedTokens({ file, by }: FoundConfig, config: Config): Promise<string[]> {
+  if (runningBroker(dataDirectory(undefined, config)) === undefined) return [];
+  const { resolveConnection } = await import('../connection/connection.ts');
+  const { openClient, ownAddress } = await import('../connection/client-session.ts');
+  const { listTokens } = await import('@signalbox/client/operator');
+  // The configuration alone says which broker is asked, and by whom.
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !name.startsWith('SIGNALBOX_')),
+  );
+  const flags = by === 'search' ? {} : { config: file };
+  try {
+    const connection = await resolveConnection(flags, env, { warn: () => {} });
+    await using client = await openClient(connection, ownAddress(connection));
+    return strandedRoles(await listTokens(client), { ...config, file });
+  } catch (error) {
+    if (error instanceof SignalboxError) return [];
+    throw error;
+  }
 }
 
 /** Reads the files that the addresses of the database name. Other commands don't: their user may have no right to. */

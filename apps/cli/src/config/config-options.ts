@@ -8,7 +8,7 @@ export function configOptions(file: string): string[] {
 
 function isFoundHere(file: string): boolean {
   try {
-    const found = findConfig(undefined, { env: {} });
+    const found = findConfig(undefined, { env: { ...process.env, SIGNALBOX_CONFIG: '' } });
     return found !== undefined && resolve(found.file) === resolve(file);
   } catch {
     return false;

@@ -91,6 +91,6 @@ function passedOverWarnings(found: FoundConfig | undefined): string[] {
 function hintOf({ file, by }: FoundConfig): string | undefined {
   if (by === 'environment') return 'SIGNALBOX_CONFIG names this file; --config names another';
   return by === 'search' && isAbsolute(file)
-    ? 'the file was found above this folder; --config or SIGNALBOX_CONFIG names another'
+    ? 'the file was found because none is in this folder; --config or SIGNALBOX_CONFIG names another'
     : undefined;
 }

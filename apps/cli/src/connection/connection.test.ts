@@ -189,7 +189,7 @@ test('In a folder below a configuration the operator, the broker and the orchest
   });
   expect(await codeOf({}, {}, { ...fromProject, search: false })).toBe('usage');
   await expect(resolveConnection({}, {}, { ...fromProject, search: false })).rejects.toThrow(
-    'no signalbox.yaml here or in a parent folder, and SIGNALBOX_CONFIG is not set',
+    /no signalbox.yaml here, in a parent folder or in .*, and SIGNALBOX_CONFIG is not set/,
   );
   const byVariable = await resolveConnection({}, { SIGNALBOX_CONFIG: config }, { cwd: '/', search: false });
   expect(byVariable).toMatchObject({ agent: 'operator', orchestrator: 'tools-1' });

@@ -1,3 +1,4 @@
+import type { BrokerClient } from '@signalbox/client';
 import {
   type DeadLetter,
   type DeadLetterChanges,
@@ -12,7 +13,15 @@ import type { ConnectionFlags } from '../connection/connection.ts';
 import { bodyLines, parsedBody } from '../messages/message-text.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
-import { count, factLines, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
+import {
+  count,
+  factLines,
+  oneLine,
+  printJson,
+  printLines,
+  printNotes,
+  tableLines,
+} from '../terminal/output.ts';
 
 interface DeadFlags extends ConnectionFlags {
   json?: boolean;
@@ -63,11 +72,17 @@ export async function showDead(seq: number, flags: DeadFlags): Promise<void> {
   printLines(...headerLines(header), '', bodyLines(body));
 }
 
-/** Puts messages that were given up back into their inboxes. */
+/** Puts messages that were given up back into their inboxes. Says before that for which of them nobody waits for the answer. */
 export async function retryDead(named: readonly number[], flags: DeadChangeFlags): Promise<void> {
-  const { done, unknown, refused } = await changeDead('retry', named, flags);
-  if (flags.json) printJson({ retried: done, unknown, ...(refused.length > 0 && { refused }) });
-  else {
+  const { done, unknown, refused, unawaited } = await changeDead('retry', named, flags);
+  if (flags.json) {
+    printJson({
+      retried: done,
+      unknown,
+      ...(refused.length > 0 && { refused }),
+      ...(unawaited.length > 0 && { unawaited }),
+    });
+  } else {
     printLines(
       `${count(done.length, 'message')} put back, to be delivered as if new.`,
       ...unknownLines(unknown),
@@ -88,16 +103,23 @@ async function changeDead(
   how: 'retry' | 'drop',
   named: readonly number[],
   flags: DeadChangeFlags,
-): Promise<DeadLetterChanges> {
+): Promise<DeadLetterChanges & { unawaited: number[] }> {
   checkChoice(how, named, flags);
   const { inbox } = flags;
+  let unawaited: number[] = [];
   const changes = await withSession(
     flags,
     async ({ client }) => {
       // All are listed before the first is changed: one that dies again at once must not be retried again.
       const all = { ...(inbox !== undefined && { inbox }), limit: Number.POSITIVE_INFINITY };
-      const seqs =
-        named.length > 0 ? named : (await listDeadLetters(client, all)).messages.map(({ seq }) => seq);
+      const letters = named.length > 0 ? undefined : (await listDeadLetters(client, all)).messages;
+      const seqs = letters?.map(({ seq }) => seq) ?? named;
+      if (how === 'retry') {
+        unawaited = (letters ?? (await lettersOf(client, named)))
+          .filter((one) => one.unawaited)
+          .map(({ seq }) => seq);
+        if (!flags.json && unawaited.length > 0) printNotes(unawaitedText(unawaited));
+      }
       return await (how === 'retry' ? retryDeadLetters(client, seqs) : dropDeadLetters(client, seqs));
     },
     { changes: !flags.json },
@@ -105,7 +127,22 @@ async function changeDead(
   if (changes.refused.length > 0) process.exitCode = exitCodes.retryable;
   // A message that was not named may have been retried or dropped by somebody else meanwhile: that is no failure.
   else if (named.length > 0 && changes.unknown.length > 0) process.exitCode = exitCodes.failed;
-  return changes;
+  return { ...changes, unawaited };
+}
+
+/** Reads the headers of the dead letters with these numbers. */
+async function lettersOf(client: BrokerClient, seqs: readonly number[]): Promise<DeadLetter[]> {
+  const letters: DeadLetter[] = [];
+  for (const seq of seqs) {
+    const { messages } = await listDeadLetters(client, { after: seq - 1, limit: 1 });
+    letters.push(...messages.filter((letter) => letter.seq === seq));
+  }
+  return letters;
+}
+
+function unawaitedText(seqs: readonly number[]): string {
+  const were = seqs.length === 1 ? 'it was' : 'they were';
+  return `Nobody waits for an answer to ${seqs.join(', ')}: who asked was told that ${were} given up. The work is done again all the same; history shows the answer, and that nobody read it.`;
 }
 
 /** Demands either numbers or an option that means many, so that nobody retries or drops many by mistake. */
@@ -123,7 +160,7 @@ function checkChoice(how: string, named: readonly number[], { inbox, all }: Dead
 }
 
 function headerLines({ seq, inbox, id, from, kind, correlation_id, ...rest }: DeadLetter): string[] {
-  const { created_at, dead_at, attempts, reason, size } = rest;
+  const { created_at, dead_at, attempts, reason, size, unawaited } = rest;
   return factLines([
     ['seq', String(seq)],
     ['inbox', inbox],
@@ -135,6 +172,9 @@ function headerLines({ seq, inbox, id, from, kind, correlation_id, ...rest }: De
     ['died', `${new Date(dead_at).toISOString()} (${ago(dead_at)})`],
     ['attempts', String(attempts)],
     ['reason', oneLine(reason, 500)],
+    ...(unawaited
+      ? [['answer', 'nobody waits for it: who asked was told that it was given up'] as const]
+      : []),
     ['size', `${size} bytes`],
   ]);
 }

@@ -1,8 +1,13 @@
+import { join } from 'node:path';
 import type { UsableFile } from './usable-files.ts';
 
-/** Writes the text of a new `signalbox.yaml` that names these files of other clients. */
-export function configText(files: readonly UsableFile[]): string {
-  return [head, files.length > 0 ? importLines(files) : noImports, ownServers, roles, broker].join('\n');
+/**
+ * Writes the text of a new `signalbox.yaml` that names these files of other clients. Its examples name paths in `project`, an absolute
+ * path; by default paths beside the file.
+ */
+export function configText(files: readonly UsableFile[], project?: string): string {
+  const imports = files.length > 0 ? importLines(files) : noImports(project);
+  return [head, imports, ownServers(project), roles, broker].join('\n');
 }
 
 const head = `# The configuration of Signalbox: which MCP servers are hosted, and which role may use which of their tools.
@@ -19,13 +24,17 @@ ${entries.join('\n')}
 `;
 }
 
-const noImports = `# Servers that another MCP client has already can be used from its file:
-# mcpConfig: ./.mcp.json
+const noImports = (
+  project: string | undefined,
+) => `# Servers that another MCP client has already can be used from its file:
+# mcpConfig: ${project === undefined ? './.mcp.json' : scalar(join(project, '.mcp.json'))}
 `;
 
-const ownServers = `# Servers of your own, in the shape that every MCP client uses. Relative paths start at this file.
+const ownServers = (
+  project = './project',
+) => `# Servers of your own, in the shape that every MCP client uses. Relative paths start at this file.
 # mcpServers:
-#   files: { command: npx, args: ["-y", "@modelcontextprotocol/server-filesystem", "./project"] }
+#   files: { command: npx, args: ["-y", "@modelcontextprotocol/server-filesystem", ${JSON.stringify(project)}] }
 #   docs: { url: "https://docs.example.com/mcp", headers: { Authorization: "Bearer \${env:DOCS_TOKEN}" } }
 `;
 

@@ -1,12 +1,15 @@
-import { existsSync, statSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { existsSync, type Stats, statSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { isAbsolute, resolve } from 'node:path';
+import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { checkConfigText } from '@signalbox/daemon/config';
 import {
   configFileNames,
   findConfig,
+  importPathText,
+  ownConfigDirectory,
   parseImportPath,
+  repositoryOf,
   withExposureChecked,
 } from '@signalbox/daemon/config/internal';
 import { dataDirectory } from '@signalbox/daemon/data-directory';
@@ -30,20 +33,33 @@ export interface InitFlags {
   json?: boolean;
 }
 
-const file = 'signalbox.yaml';
+const fileName = 'signalbox.yaml';
+const checkHint = 'check it with: signalbox config check   (or move it away to begin anew)';
+const sharedHint =
+  'all your git repositories use it: add the servers and roles of this one there, and check it with: signalbox config check';
 
-/** Writes a first configuration into the working directory. Never replaces one. */
+/** The place of the new file. */
+interface Place {
+  /** Its name alone in the working directory; else an absolute path. */
+  file: string;
+  /** The git repository whose folders the file must not lie in, since agents work there. */
+  repository?: string;
+}
+
+/** Writes a first configuration: into the working directory, or from a git repository as the user's own. Never replaces one. */
 export async function init(flags: InitFlags): Promise<void> {
-  refuseExisting();
+  refuseExisting('.');
+  const above = configAbove();
+  const place = placeOf(above);
+  const { file, repository } = place;
   for (const path of flags.from ?? []) refuseMissing(path);
-  const { usable, unusable } = await sortFiles(candidates(flags), file);
+  const { usable, unusable } = await sortFiles(candidates(flags, place), file);
   const [broken] = unusable;
   if (flags.from && broken) throw unusableFile(broken.path, broken.problem);
   const files = await chosen(usable, flags);
-  const text = configText(files);
+  const text = configText(files, repository);
   const config = await checkConfigText(text, file);
-  const above = configAbove();
-  await writeNew(text);
+  await writeNew(file, text);
   const gitignore = await ignoreTokens('.gitignore');
   const servers = Object.keys(config.mcpServers);
   const obstacle = obstacleOf(() =>
@@ -52,7 +68,17 @@ export async function init(flags: InitFlags): Promise<void> {
   const warnings = [
     ...unusable.map(({ path, problem }) => `${path} is not used: ${problem}`),
     ...config.warnings,
-    ...(above === undefined ? [] : [`commands in this folder used ${above} until now`]),
+    ...(repository === undefined && above !== undefined
+      ? [`commands in this folder used ${above} until now`]
+      : []),
+    ...(repository === undefined
+      ? []
+      : files
+          .filter(({ path }) => parseImportPath(path).file.startsWith(repository + sep))
+          .map(
+            ({ path }) =>
+              `agents that work in this repository can change ${path}, and with it which servers are started; to prevent that, write these servers into ${file} and take the file out of mcpConfig`,
+          )),
     ...(obstacle === undefined ? [] : [`signalbox up will refuse this: ${obstacle}`]),
   ];
   if (flags.json) {
@@ -61,6 +87,11 @@ export async function init(flags: InitFlags): Promise<void> {
   }
   printLines(
     `wrote ${file}: ${servers.length > 0 ? `${count(servers.length, 'MCP server')} (${servers.join(', ')})` : 'no MCP servers yet'}, roles developer and reader`,
+    ...(repository === undefined
+      ? []
+      : [
+          `  It lies there because agents work in this git repository and could change it here. All folders without a signalbox.yaml use it.`,
+        ]),
     ...(gitignore === 'unchanged'
       ? []
       : [`${gitignore === 'written' ? 'wrote' : 'extended'} .gitignore, so that no token file is committed`]),
@@ -71,18 +102,36 @@ export async function init(flags: InitFlags): Promise<void> {
   for (const warning of warnings) printNotes(...linesOf(`warning: ${warning}`));
 }
 
-function refuseExisting(): void {
-  const existing = configFileNames.find((name) => existsSync(name));
-  if (existing === undefined) return;
-  throw new SignalboxError('usage', `${existing} exists already, and init replaces nothing`, {
-    details: { hint: `check it with: signalbox config check   (or move it away to begin anew)` },
+/** Decides where the new file goes. Throws `usage` if commands here would not read it, or if there is one already. */
+function placeOf(above: string | undefined): Place {
+  const repository = repositoryOf();
+  if (repository === undefined) return { file: fileName };
+  const directory = ownConfigDirectory();
+  const file = join(directory, fileName);
+  refuseExisting(directory, sharedHint);
+  if (above === undefined) return { file, repository };
+  throw new SignalboxError('usage', `commands in this folder use ${above}, and would not read ${file}`, {
+    details: { hint: `add what is missing to ${above}   (or move it away to begin anew)` },
   });
 }
 
-/** Throws if a path of `--from` names no file. */
+function refuseExisting(directory: string, hint = checkHint): void {
+  const existing = configFileNames.map((name) => join(directory, name)).find((path) => existsSync(path));
+  if (existing === undefined) return;
+  throw new SignalboxError('usage', `${existing} exists already, and init replaces nothing`, {
+    details: { hint },
+  });
+}
+
+/** Throws if a path of `--from` names no file. The reader of the file says what else is wrong with it. */
 function refuseMissing(path: string): void {
   const named = resolve(parseImportPath(path).file);
-  const found = statSync(named, { throwIfNoEntry: false });
+  let found: Stats | undefined;
+  try {
+    found = statSync(named, { throwIfNoEntry: false });
+  } catch {
+    return;
+  }
   if (found && !found.isDirectory()) return;
   const problem = found ? `${named} is a folder` : `there is no file ${named}`;
   throw new SignalboxError('usage', `--from ${path} cannot be used: ${problem}`, {
@@ -90,16 +139,20 @@ function refuseMissing(path: string): void {
   });
 }
 
-function candidates({ from, import: isImporting }: InitFlags): ClientFile[] {
+function candidates({ from, import: isImporting }: InitFlags, { file }: Place): ClientFile[] {
   if (!isImporting) return [];
-  return (
-    from?.map((path) => ({ client: 'named', path: written(path) })) ??
-    clientFiles({ cwd: process.cwd(), home: homedir() })
-  );
+  const found =
+    from?.map((path) => ({ client: 'named', path })) ?? clientFiles({ cwd: process.cwd(), home: homedir() });
+  return found.map(({ client, path }) => ({ client, path: written(path, file) }));
 }
 
-/** Writes a path so that it reads as one in a configuration. */
-function written(path: string): string {
+/** Writes a path so that it reads as one in the configuration `file`. */
+function written(path: string, file: string): string {
+  if (path.startsWith('~/')) return path;
+  if (isAbsolute(file)) {
+    const { file: named, pointer } = parseImportPath(path);
+    return importPathText({ file: resolve(named), pointer });
+  }
   return isAbsolute(path) || /^\.{1,2}\//.test(path) ? path : `./${path}`;
 }
 
@@ -120,12 +173,13 @@ async function chosen(usable: UsableFile[], { yes, from, json }: InitFlags): Pro
   );
 }
 
-async function writeNew(text: string): Promise<void> {
+async function writeNew(file: string, text: string): Promise<void> {
   try {
+    if (isAbsolute(file)) await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     // Others may read it, as any source file; nobody else may write it.
     await writeFile(file, text, { flag: 'wx', mode: 0o644 });
   } catch (cause) {
-    if (errnoOf(cause) === 'EEXIST') refuseExisting();
+    if (errnoOf(cause) === 'EEXIST') refuseExisting(dirname(file));
     throw new SignalboxError('usage', `${file} could not be written: ${messageOf(cause)}`, { cause });
   }
 }
@@ -140,10 +194,10 @@ function obstacleOf(check: () => unknown): string | undefined {
   }
 }
 
-/** Returns the configuration above this directory that commands here use until there is one. */
+/** Returns the configuration that commands in this directory use until it has one of its own. */
 function configAbove(): string | undefined {
   try {
-    return findConfig(undefined, { env: {} })?.file;
+    return findConfig(undefined, { env: { ...process.env, SIGNALBOX_CONFIG: '' } })?.file;
   } catch {
     return undefined;
   }

@@ -6,7 +6,7 @@ import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { linesOf, printJson, printLines, printNotes } from '../terminal/output.ts';
 import { bodyText } from './message-text.ts';
 import { textArgument } from './text-argument.ts';
-import { type WhyWaiting, whyGivenUp, whyWaiting, whyWaitingLines } from './why-waiting.ts';
+import { type WhyWaiting, whyWaiting, whyWaitingLines } from './why-waiting.ts';
 
 /** The options of `signalbox ask`. `timeout` in milliseconds. */
 export interface AskFlags extends ConnectionFlags {
@@ -18,7 +18,7 @@ export interface AskFlags extends ConnectionFlags {
 /** Asks an agent and prints what it answers. Says at once, and again if no answer comes, why it may take long. */
 export async function ask(to: string, argument: string, flags: AskFlags): Promise<void> {
   const question = await textArgument(argument);
-  const { outcome, waiting, givenUp } = await withSession(flags, async ({ client }) => {
+  const { outcome, waiting } = await withSession(flags, async ({ client }) => {
     using withdrawal = withdrawOnSignal();
     const before = await whyWaiting(client, to);
     if (!flags.json) tell(whyWaitingLines(to, before, Date.now()));
@@ -28,7 +28,6 @@ export async function ask(to: string, argument: string, flags: AskFlags): Promis
       ...(flags.thread !== undefined && { thread: flags.thread }),
     });
     const isLate = outcome.status === 'timed_out' || outcome.status === 'undeliverable';
-    const isDead = outcome.status === 'undeliverable' && outcome.reason === 'dead';
     return {
       outcome,
       waiting:
@@ -37,10 +36,9 @@ export async function ask(to: string, argument: string, flags: AskFlags): Promis
           : isLate
             ? withoutOwn(await whyWaiting(client, to), before)
             : undefined,
-      givenUp: isDead ? await whyGivenUp(client, to) : undefined,
     };
   });
-  if (outcome.status !== 'completed') throw withReasons(outcomeError(outcome, to), to, { waiting, givenUp });
+  if (outcome.status !== 'completed') throw withReasons(outcomeError(outcome, to), to, waiting);
   if (flags.json) printJson({ reply: outcome.reply.json ?? null, ...(waiting && { waiting }) });
   else printLines(linesOf(bodyText(outcome.reply.json, { indent: 2 })));
 }
@@ -56,17 +54,13 @@ function tell(lines: readonly string[]): void {
 }
 
 /** Adds to an error why no answer may have come. */
-function withReasons(
-  error: SignalboxError,
-  to: string,
-  { waiting, givenUp }: { waiting: WhyWaiting | undefined; givenUp: string | undefined },
-): SignalboxError {
-  const reasons = [...(givenUp === undefined ? [] : [givenUp]), ...whyWaitingLines(to, waiting, Date.now())];
+function withReasons(error: SignalboxError, to: string, waiting: WhyWaiting | undefined): SignalboxError {
+  const reasons = whyWaitingLines(to, waiting, Date.now());
   if (reasons.length === 0) return error;
   const { code, message, retryable, details } = error;
   return new SignalboxError(code, [message, ...reasons].join('; '), {
     retryable,
     cause: error,
-    details: { ...details, waiting, ...(givenUp !== undefined && { given_up: givenUp }) },
+    details: { ...details, waiting },
   });
 }

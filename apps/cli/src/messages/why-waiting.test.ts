@@ -30,6 +30,17 @@ test.each<[string, WhyWaiting | undefined, string[]]>([
   ],
   ['is held', { ...reading, on_hold: 'kim holds everything' }, ['rosa is held: kim holds everything']],
   [
+    'has a program that failed',
+    {
+      ...{ connected: 0, reads: false, ever_connected: true, offline_since: now - 60_000 },
+      failed: { at: now - 60_000, reason: 'ended with exit code 3: no\nkey' },
+    },
+    [
+      'rosa is not connected, for 60 s now',
+      'the program of rosa ended with exit code 3: no key (60 s ago, and it is not back)',
+    ],
+  ],
+  [
     'has a failing program',
     { ...reading, failing: { since: now - 60_000, reason: 'no\ncredit' } },
     ['the program of rosa has failed for 60 s, and its mail waits: no credit'],

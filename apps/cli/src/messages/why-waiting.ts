@@ -1,5 +1,5 @@
 import type { BrokerClient } from '@signalbox/client';
-import { agentSummaries, listDeadLetters } from '@signalbox/client/operator';
+import { agentSummaries } from '@signalbox/client/operator';
 import { agentOf, isGroup, type RecipientState } from '@signalbox/protocol';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, oneLine } from '../terminal/output.ts';
@@ -14,8 +14,6 @@ export interface WhyWaiting extends Partial<RecipientState> {
 
 /** The longest reason that is shown, in characters. */
 const reasonLength = 160;
-/** The most dead letters of an inbox among which one is searched. */
-const maxDeadLetters = 1000;
 
 /**
  * Asks the broker what keeps messages to a recipient waiting. Resolves with `undefined` where it can't be told: for `group:NAME`, for a
@@ -34,7 +32,10 @@ export async function whyWaiting(client: BrokerClient, to: string): Promise<WhyW
 
 async function whyAgentWaits(client: BrokerClient, to: string): Promise<WhyWaiting | undefined> {
   const agent = agentOf(to);
-  const { connections, state } = await client.findRecipient(agent);
+  const found = await client.findRecipient(agent);
+  // The connection that asks does not answer.
+  const connections = found.connections.filter(({ address }) => address !== client.address);
+  const { state } = found;
   if (!state && connections.length === 0) return undefined;
   const failing = agentSummaries(connections, [])[0]?.failing;
   const { reads, unread, ...others } = state ?? {};
@@ -47,23 +48,18 @@ async function whyAgentWaits(client: BrokerClient, to: string): Promise<WhyWaiti
   };
 }
 
-/** Returns why the last message of this client to a recipient was given up. Only operators are told; others get `undefined`. */
-export async function whyGivenUp(client: BrokerClient, to: string): Promise<string | undefined> {
-  try {
-    const { messages } = await listDeadLetters(client, { inbox: to, limit: maxDeadLetters });
-    return messages.findLast(({ from }) => from.address === client.address)?.reason;
-  } catch {
-    return undefined;
-  }
-}
-
 /** Says in words what keeps messages to a recipient waiting; nothing if it seems to read them. */
 export function whyWaitingLines(to: string, why: WhyWaiting | undefined, now: number): string[] {
   if (!why) return [];
-  const { connected, failing, unread = 0, on_hold } = why;
+  const { connected, failing, failed, unread = 0, on_hold } = why;
   const lines = [
     ...presenceLines(to, why, now),
     ...(on_hold === undefined ? [] : [`${to} is held: ${on_hold}`]),
+    ...(failed
+      ? [
+          `the program of ${to} ${oneLine(failed.reason, reasonLength)} (${formatDuration(now - failed.at)} ago, and it is not back)`,
+        ]
+      : []),
     ...(failing
       ? [
           `the program of ${to} has failed for ${formatDuration(now - failing.since)}, and its mail waits: ${oneLine(failing.reason, reasonLength)}`,

@@ -11,15 +11,22 @@ import { oneLine } from '../terminal/output.ts';
 
 /** The longest part of a reason that is shown, in characters. */
 const reasonLength = 120;
-/** The longest part of the reason of a server's failure. It ends with the last line that the server wrote. */
-const serverReasonLength = 300;
+/** The longest part of the reason of a failure that ends with the last line that a server or program wrote. */
+const failureLength = 300;
 
 /** Lists what does not work as it should, one sentence each with the command that shows more; none if all is fine. */
-export function degradations({ broker, hold, holds, failing, orchestrator }: Status, now: number): string[] {
+export function degradations(
+  { broker, hold, holds, failing, failed, orchestrator }: Status,
+  now: number,
+): string[] {
   const found = [...orchestratorProblems(orchestrator, now), ...orchestrator.servers.flatMap(serverProblem)];
   for (const { agent, since, reason } of failing)
     found.push(
       `the program of ${agent} has failed for ${formatDuration(now - since)}, and its mail waits (${oneLine(reason, reasonLength)}): signalbox ps`,
+    );
+  for (const { agent, failed_at: at, reason } of failed)
+    found.push(
+      `the program of ${agent} ${oneLine(reason, failureLength)} (${formatDuration(now - at)} ago, and it is not back): signalbox ps`,
     );
   if (holds.some(({ damaged }) => damaged))
     found.push('the record of a hold is damaged, so that everything is held: signalbox holds');
@@ -70,7 +77,7 @@ function serverProblem(server: ServerReport): string[] {
   const { name, state, circuit } = server;
   const trouble = troubles[state];
   const failure = state === 'backing_off' || state === 'ejected' ? serverFailure(server) : undefined;
-  const why = failure === undefined ? '' : ` (${oneLine(failure, serverReasonLength)})`;
+  const why = failure === undefined ? '' : ` (${oneLine(failure, failureLength)})`;
   if (trouble !== undefined) return [`server ${name} ${trouble}${why}: signalbox tools status ${name}`];
   return circuit === 'open'
     ? [`server ${name} gets no calls, as they failed: signalbox tools status ${name}`]

@@ -38,6 +38,7 @@ function status(change: Partial<LocatedStatus> = {}): LocatedStatus {
     },
     hold: undefined,
     holds: [],
+    failed: [],
     agents: { connected: 2, withMail: 1, offlineWithMail: 3 },
     failing: [],
     orchestrator: of(server('files', {})),

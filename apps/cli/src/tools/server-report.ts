@@ -68,7 +68,7 @@ export function serverDetails(server: ServerReport): string[] {
 /** Writes what clients do not show, or show otherwise, of the tools of a server; a text for each client and reason. */
 export function unshownTexts({ unshown = [] }: Pick<ServerReport, 'unshown'>): string[] {
   return unshown.map(({ client, how, why, tools, count: all }) => {
-    const does = how === 'left out' ? 'does not show' : 'changes';
+    const does = how === 'left out' ? 'may not show' : 'changes';
     const more = all > tools.length ? ` and ${all - tools.length} more` : '';
     return `${client} ${does} ${count(all, 'tool')}: ${tools.join(', ')}${more} (${why})`;
   });

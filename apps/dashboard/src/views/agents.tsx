@@ -30,6 +30,7 @@ const states: Readonly<Record<AgentSummary['state'], { tone: Tone; word: string 
   connected: { tone: 'good', word: 'connected' },
   tools_lost: { tone: 'bad', word: 'tools lost' },
   failing: { tone: 'bad', word: 'failing' },
+  failed: { tone: 'bad', word: 'failed' },
   offline: { tone: 'quiet', word: 'offline' },
   group: { tone: 'quiet', word: 'group' },
 };

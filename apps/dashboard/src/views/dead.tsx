@@ -137,7 +137,20 @@ function textOf(what: string, { done, unknown, refused }: Changes): { text: stri
 }
 
 function Details({ of }: { of: DeadLetter }) {
-  const { seq, inbox, id, from, kind, correlation_id, created_at, dead_at, attempts, size, reason } = of;
+  const {
+    seq,
+    inbox,
+    id,
+    from,
+    kind,
+    correlation_id,
+    created_at,
+    dead_at,
+    attempts,
+    size,
+    reason,
+    unawaited,
+  } = of;
   return (
     <Drawer title={`${kind} for ${inbox}`} onClose={() => setParams({ seq: undefined })}>
       <Facts
@@ -149,6 +162,7 @@ function Details({ of }: { of: DeadLetter }) {
           ['Tries', String(attempts)],
           ['Size', bytes(size)],
           ['Id', <Text key="id">{id}</Text>],
+          ['Answer', unawaited ? 'nobody waits for it any more' : undefined],
           ['Answers', correlation_id === undefined ? undefined : <Text key="to">{correlation_id}</Text>],
           ['Number', String(seq)],
         ]}

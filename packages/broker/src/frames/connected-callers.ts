@@ -1,6 +1,7 @@
 import { isPrivileged } from '@signalbox/protocol';
 import type { PresencePort } from '@signalbox/store';
 import type { Caller } from './caller.ts';
+import type { FailedPrograms } from './failed-programs.ts';
 
 /** A caller whose connection said `hello`. `connectedAt` is in epoch milliseconds. */
 export interface ConnectedCaller {
@@ -15,6 +16,8 @@ export interface ConnectedCaller {
 interface Entry extends ConnectedCaller {
   /** The time of that announcement, in monotonic milliseconds. */
   announcedAt: number;
+  /** True if it has announced that its program failed. */
+  hasFailed?: true;
   end: (why: string) => void;
 }
 
@@ -26,6 +29,7 @@ const maxLastSeen = 10_000;
 export interface ConnectedCallersDeps {
   /** Tells other brokers about the connected callers. */
   presence: Pick<PresencePort, 'present' | 'absent'>;
+  programs: Pick<FailedPrograms, 'failed' | 'works'>;
   newSerial: () => string;
   /** Returns epoch milliseconds. */
   now: () => number;
@@ -118,13 +122,22 @@ export class ConnectedCallers {
     this.#lastSeen.delete(oldest!);
   }
 
-  /** Sets the status of a caller, at most once a second. Returns 0 if it is set, or else the milliseconds to wait. */
-  announce(caller: Caller, status: unknown): number {
+  /**
+   * Sets the status of a caller, at most once a second, and notes how its program failed. Returns 0 if that is done, or else the
+   * milliseconds to wait.
+   */
+  announce(caller: Caller, status: unknown, failed?: string): number {
     const entry = this.#entries.get(caller);
     if (!entry) return 0;
     const now = this.#deps.monotonic();
     const wait = entry.announcedAt + announceEveryMs - now;
-    if (wait > 0) return wait;
+    if (wait > 0 && (failed === undefined || entry.hasFailed)) return wait;
+    const { agent, role } = caller.sender;
+    if (failed === undefined) this.#deps.programs.works(agent, entry.connectedAt);
+    else {
+      entry.hasFailed = true;
+      this.#deps.programs.failed(agent, role, failed);
+    }
     entry.announcedAt = now;
     entry.status = status;
     this.#tellOthers(entry);

@@ -15,6 +15,7 @@ import type { ReachedAt } from '../reached-at.ts';
 import type { Schedules } from '../schedules/schedules.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { ConnectedCallers } from './connected-callers.ts';
+import type { FailedPrograms } from './failed-programs.ts';
 import type { TailFollowers } from './tail-followers.ts';
 
 /** The dependencies of the handlers of frames: the parts of each feature. Each handler names the few that it needs. */
@@ -44,6 +45,7 @@ export interface FrameDeps extends IdentityParts, ClusterParts, MetricsParts {
   /** The budget of each agent. */
   budgets: AgentBudgets;
   connected: ConnectedCallers;
+  programs: FailedPrograms;
   /** Limits how often a refusal of an unknown recipient suggests names. */
   suggestions: RateLimit;
   followers: TailFollowers;

@@ -15,13 +15,13 @@ import type { Outcome } from './outcome.ts';
 
 const pageSize = 200;
 
-/** Handles `announce`: sets the status of the caller. */
+/** Handles `announce`: sets the status of the caller, and notes how its program failed. */
 export function announce(
-  { status }: AnnounceFrame,
+  { status, failed }: AnnounceFrame,
   caller: Caller,
   { connected }: Pick<FrameDeps, 'connected'>,
 ): Outcome {
-  const retryAfterMs = connected.announce(caller, status);
+  const retryAfterMs = connected.announce(caller, status, failed);
   if (retryAfterMs === 0) return undefined;
   return { refusal: { code: 'rate_limited', message: 'announce at most once a second' }, retryAfterMs };
 }
@@ -32,7 +32,7 @@ export function listConnected(
   caller: Caller,
   deps: Pick<
     FrameDeps,
-    'connected' | 'presence' | 'store' | 'delivery' | 'holds' | 'lanes' | 'agents' | 'tokens'
+    'connected' | 'programs' | 'presence' | 'store' | 'delivery' | 'holds' | 'lanes' | 'agents' | 'tokens'
   >,
 ): Outcome | Promise<Outcome> {
   const { cursor: after = '', request_id, with_status, role, agent } = frame;
@@ -103,11 +103,12 @@ async function recipientState(
   agent: string,
   shown: readonly Listed[],
   asker: Caller,
-  { connected, delivery, store, holds, agents, tokens }: Parameters<typeof listConnected>[2],
+  { connected, programs, delivery, store, holds, agents, tokens }: Parameters<typeof listConnected>[2],
 ): Promise<RecipientState> {
   const roles = shown.length > 0 ? shown.map(({ role }) => role) : [...tokens.rolesOf(agent), ''];
   const hold = roles.map((role) => holds.on({ agent, role })).find((one) => one !== undefined);
   const offlineSince = shown.length > 0 ? undefined : connected.offlineSince(agent);
+  const failed = programs.of(agent);
   const elsewhere = await delivery.heldElsewhere([agent]);
   const seesMail = seesAll(asker) || agent === asker.sender.agent;
   return {
@@ -115,6 +116,7 @@ async function recipientState(
     ever_connected: agents.everConnected(agent),
     ...(offlineSince !== undefined && { offline_since: offlineSince }),
     ...(hold && { on_hold: holdText(hold) }),
+    ...(failed && { failed: { at: failed.failed_at, reason: failed.reason } }),
     ...(seesMail && { unread: (await store.stats(agent)).pending }),
   };
 }

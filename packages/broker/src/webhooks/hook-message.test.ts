@@ -43,6 +43,7 @@ test.each([
 
 test.each([
   ['payload=%7B%22id%22%3A12345678901234567890%7D', '"json":{"id":12345678901234567890}'],
+  ['payload=%EF%BB%BF%7B%7D', '"json":{}'],
   ['payload=no+json', '"form":{"payload":"no json"}'],
   ['payload=1&x=2', '"form":{"payload":"1","x":"2"}'],
   ['a=%C3%A4+b&c=&c=2', '"form":{"a":"ä b","c":["","2"]}'],

@@ -62,7 +62,8 @@ const formType = /^\s*application\/x-www-form-urlencoded\s*(;|$)/i;
 function formMember(text: string): string | undefined {
   const fields = [...new URLSearchParams(text)];
   const [only] = fields;
-  if (fields.length === 1 && only?.[0] === 'payload' && isReadableJson(only[1])) return jsonMember(only[1]);
+  const payload = fields.length === 1 && only?.[0] === 'payload' ? only[1].replace(/^\ufeff/, '') : undefined;
+  if (payload !== undefined && isReadableJson(payload)) return jsonMember(payload);
   const form = Object.fromEntries(
     [...Map.groupBy(fields, ([name]) => name)].map(([name, of]) => {
       const values = of.map(([, value]) => value);

@@ -153,6 +153,16 @@ export class WebhookRequests {
    * has it sent again wants it done.
    */
   async #store(given: Delivery): Promise<HookRefusal | { id: string; duplicate?: true }> {
+    const stored = await this.#storeOnce(given);
+    const { counts } = given.hook;
+    if ('id' in stored) {
+      counts.deliveredAt = this.#deps.now();
+      counts[stored.duplicate ? 'repeated' : 'stored']++;
+    }
+    return stored;
+  }
+
+  async #storeOnce(given: Delivery): Promise<HookRefusal | { id: string; duplicate?: true }> {
     for (let round = 0; ; round++) {
       const stored = await this.#storeRound(given, round);
       if (!('duplicate' in stored) || round === maxRounds) return stored;
@@ -201,8 +211,6 @@ export class WebhookRequests {
       hasMembers: (group) => groups.hasMembers(group),
     });
     if (!('type' in receipt)) return this.#noted(hook, receipt.code, receipt.message);
-    hook.counts.deliveredAt = now();
-    hook.counts[receipt.duplicate ? 'repeated' : 'stored']++;
     return { id: receipt.id, ...(receipt.duplicate && { duplicate: true as const }) };
   }
 

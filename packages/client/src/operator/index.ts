@@ -1,6 +1,7 @@
 // Requests of an operator, over a connection of `connectBroker`. The answers are checked; a wrong one rejects.
 
 export { type AgentSummary, agentSummaries } from './agents/agent-summaries.ts';
+export { type FailedProgram, listFailedPrograms } from './agents/failed-programs.ts';
 export { type BrokerStats, readStats } from './broker-stats.ts';
 export { acceptClock, type ClockHold, readClock } from './clock.ts';
 export {

@@ -255,9 +255,9 @@ export class RequestTable {
 
   #undeliverable(request: PendingRequest, message: Message): void {
     this.#ackEnd(request, message);
-    const { reason, mayHaveRun } = readUndeliverable(message.body);
-    this.#traceEnd(request, message, reason);
-    this.#end(request, { status: 'undeliverable', reason, mayHaveRun });
+    const why = readUndeliverable(message.body);
+    this.#traceEnd(request, message, why.reason);
+    this.#end(request, { status: 'undeliverable', ...why });
   }
 
   /** Makes the span of the message that ends a request. It belongs to what its sender did, or, if that is not known, to the request. */
@@ -348,13 +348,21 @@ function isProgress(message: Message): boolean {
   return message.kind === 'progress' && message.seq === undefined;
 }
 
-/** Reads the body of the broker's `undeliverable`: `{reason, may_have_run?}`. Without `may_have_run`, it may have run. */
-function readUndeliverable(body: string | undefined): { reason: string; mayHaveRun: boolean } {
+/** Reads the body of the broker's `undeliverable`: `{reason, may_have_run?, detail?}`. Without `may_have_run`, it may have run. */
+function readUndeliverable(body: string | undefined): {
+  reason: string;
+  detail?: string;
+  mayHaveRun: boolean;
+} {
   try {
     const parsed = body === undefined ? undefined : parseJson(body);
     if (parsed !== null && typeof parsed === 'object') {
       const reason = 'reason' in parsed && typeof parsed.reason === 'string' ? parsed.reason : 'unknown';
-      return { reason, mayHaveRun: !('may_have_run' in parsed && parsed.may_have_run === false) };
+      return {
+        reason,
+        ...('detail' in parsed && typeof parsed.detail === 'string' && { detail: parsed.detail }),
+        mayHaveRun: !('may_have_run' in parsed && parsed.may_have_run === false),
+      };
     }
   } catch {
     // The message itself says that the request has ended; without its body the reason stays unknown.

@@ -7,6 +7,9 @@ import type { Outbox } from '../socket/outbox.ts';
 /** The time for which a reply waits for its request, in milliseconds: requests are repeated as soon as their client is connected. */
 const keptMs = 30_000;
 
+/** The reason of a message that matches nothing at an address which exists for answers. */
+export const unmatchedReason = 'nobody waits for it at this address';
+
 export interface EarlyRepliesDeps {
   outbox: Outbox;
   deadlines: DeadlineTable;
@@ -16,7 +19,7 @@ export interface EarlyRepliesDeps {
 
 /**
  * The replies to requests of an earlier holder of the address, which this client has not repeated yet. The broker's window bounds
- * them. A reply that nobody asks for becomes a dead letter.
+ * them. A reply that nobody asks for is given back for good.
  */
 export class EarlyReplies {
   readonly #deps: EarlyRepliesDeps;
@@ -35,7 +38,7 @@ export class EarlyReplies {
     const deadline = deadlines.add(clock.now() + keptMs, () => {
       this.#replies.delete(id);
       log({ event: 'reply_not_wanted', id: message.id, kind: message.kind, seq });
-      outbox.control({ type: 'nack', seqs: [seq], dead: true, reason: 'unmatched' });
+      outbox.control({ type: 'nack', seqs: [seq], dead: true, reason: unmatchedReason });
     });
     this.#replies.set(id, { message, deadline });
     return true;

@@ -9,7 +9,7 @@ import type { ParseBody } from '../body-reader.ts';
 import type { Log, ParsedMessage } from '../broker-client.ts';
 import type { RequestTable } from '../requests/request-table.ts';
 import type { Outbox } from '../socket/outbox.ts';
-import type { EarlyReplies } from './early-replies.ts';
+import { type EarlyReplies, unmatchedReason } from './early-replies.ts';
 import type { RequestRunner } from './request-runner.ts';
 
 /** Takes the stored messages that no request and no serve loop takes; see `BrokerClient.subscribe`. */
@@ -155,7 +155,7 @@ export class MessageRouter {
   }
 
   /**
-   * On a main inbox a message may be served later. A sub-inbox exists for replies only, so there it becomes a dead letter. A message of a
+   * On a main inbox a message may be served later. A sub-inbox exists for replies only, so there it is given back for good. A message of a
    * group is given back, since another member may serve its kind.
    */
   #unmatched(seq: number, message: Message): void {
@@ -166,7 +166,7 @@ export class MessageRouter {
       const reason = `the member that got it does not serve kind '${message.kind}'`;
       outbox.control({ type: 'nack', seqs: [seq], delay_ms: unservedDelayMs, reason });
     } else if (isSubInbox(address))
-      outbox.control({ type: 'nack', seqs: [seq], dead: true, reason: 'unmatched' });
+      outbox.control({ type: 'nack', seqs: [seq], dead: true, reason: unmatchedReason });
     else this.hold(message);
   }
 }

@@ -1,3 +1,4 @@
+import { frameLimits } from '@signalbox/protocol';
 import type { Clock } from '../clock.ts';
 import type { Outbox } from './outbox.ts';
 
@@ -27,6 +28,16 @@ export class Announcer {
     const waitMs = this.#sentAt + intervalMs - this.#clock.now();
     if (waitMs <= 0) this.#send();
     else this.#cancelTimer = this.#clock.startTimer(() => this.#send(), waitMs);
+  }
+
+  /** Says how the program behind the connection ended, with its last status. Nothing is sent without a connection. */
+  failed(how: string): void {
+    if (this.#connected)
+      this.#outbox.control({
+        type: 'announce',
+        status: this.#status ?? null,
+        failed: how.slice(0, frameLimits.failedLength),
+      });
   }
 
   /** Sends the newest status again: one frame was delayed on its way, so that two arrived within a second. */

@@ -8,6 +8,8 @@ export {
   configFileNames,
   type FoundConfig,
   findConfig,
+  ownConfigDirectory,
+  repositoryOf,
   type SearchStart,
   searchedText,
 } from './discovery/find-config.ts';

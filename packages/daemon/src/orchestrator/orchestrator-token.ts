@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { connectBroker, requestAddress } from '@signalbox/client';
+import { type BrokerClient, connectBroker, requestAddress } from '@signalbox/client';
 import { issueToken } from '@signalbox/client/operator';
 import { SignalboxError } from '@signalbox/protocol';
 import { writeWhole } from '@signalbox/serving/whole-files';
@@ -33,7 +33,20 @@ export async function ensureOrchestratorToken(options: OrchestratorTokenOptions)
   const file = orchestratorFiles(dataDir).token;
   const existing = readIfPresent(file);
   if (existing !== undefined && (await isAccepted(existing, options))) return existing;
-  await using operator = await connectBroker({
+  await using operator = await connectOperator({ dataDir, url, insecure, ca });
+  const { token } = await issueToken(operator, { agent, role: 'orchestrator' });
+  await writeWhole(file, `${token}\n`);
+  return token;
+}
+
+/** Connects with the operator's token of a data directory. */
+export function connectOperator({
+  dataDir,
+  url,
+  insecure,
+  ca,
+}: Omit<OrchestratorTokenOptions, 'agent'>): Promise<BrokerClient> {
+  return connectBroker({
     url,
     insecure,
     ...(ca !== undefined && { ca }),
@@ -41,9 +54,6 @@ export async function ensureOrchestratorToken(options: OrchestratorTokenOptions)
     agent: requestAddress('operator'),
     connectTimeoutMs: patientConnectMs,
   });
-  const { token } = await issueToken(operator, { agent, role: 'orchestrator' });
-  await writeWhole(file, `${token}\n`);
-  return token;
 }
 
 function readIfPresent(file: string): string | undefined {

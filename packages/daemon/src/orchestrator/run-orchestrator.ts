@@ -3,6 +3,7 @@ import { statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { type BrokerClient, type Log as ClientLog, connectBroker } from '@signalbox/client';
+import { listTokens } from '@signalbox/client/operator';
 import { type McpHost, startMcpHost } from '@signalbox/mcp-host';
 import { type Orchestrator, ResultStore, startOrchestrator } from '@signalbox/orchestrator';
 import { SignalboxError } from '@signalbox/protocol';
@@ -11,7 +12,7 @@ import type { Tracing } from '@signalbox/serving/tracing';
 import { type Journal, openSqliteJournal } from '@signalbox/store/journal';
 import { brokerName, directoryId, restoredDatabase } from '../broker/postgres-stores.ts';
 import type { Config } from '../config/index.ts';
-import { formatListenAddress, withExposureChecked } from '../config/internal.ts';
+import { formatListenAddress, strandedRoles, withExposureChecked } from '../config/internal.ts';
 import { dataDirectory, localBrokerUrl, orchestratorFiles } from '../data-directory/data-directory.ts';
 import { type Log, type LogLevel, withLevels } from '../log.ts';
 import { checkPolicy } from '../policy/policy.ts';
@@ -24,7 +25,7 @@ import {
   problemText,
   type ServerStart,
 } from './orchestrator-report.ts';
-import { ensureOrchestratorToken } from './orchestrator-token.ts';
+import { connectOperator, ensureOrchestratorToken } from './orchestrator-token.ts';
 import { withoutRepetitions } from './repeated-events.ts';
 import { openStatus } from './status/open-status.ts';
 import { OrchestratorHealth } from './status/orchestrator-health.ts';
@@ -147,6 +148,9 @@ export async function runOrchestrator(options: RunOrchestratorOptions): Promise<
       report.warnings.filter((message) => !told.has(message)),
       log,
     );
+    const tellStranded = (config: Config): Promise<void> => logStrandedTokens(config, run);
+    await tellStranded(config);
+    if (resources.disposed) throw closed();
     if (configFile !== undefined && isRegularFile(configFile)) {
       reload = ConfigReload.open(config, configFile, {
         host,
@@ -154,6 +158,7 @@ export async function runOrchestrator(options: RunOrchestratorOptions): Promise<
         rules,
         reloadCapabilities,
         admit,
+        tellStranded,
         log,
       });
       await reload;
@@ -179,6 +184,29 @@ export async function runOrchestrator(options: RunOrchestratorOptions): Promise<
 
 function logWarnings(warnings: readonly string[], log: Log): void {
   for (const message of warnings) log({ event: 'config_warning', level: 'warn', message });
+}
+
+/** Logs which tokens have roles that the configuration does not list. Without the operator's token nobody can know. */
+async function logStrandedTokens(
+  config: Config,
+  {
+    token,
+    dataDir,
+    url,
+    insecure = false,
+    ca,
+    log,
+  }: RunOrchestratorOptions & { dataDir: string; url: string; log: Log },
+): Promise<void> {
+  if (token !== undefined || Object.keys(config.roles).length === 0) return;
+  try {
+    await using operator = await connectOperator({ dataDir, url, insecure, ca });
+    for (const message of strandedRoles(await listTokens(operator), config))
+      log({ event: 'config_warning', level: 'warn', message });
+  } catch (error) {
+    // The tokens are looked at again after the next change.
+    log({ event: 'tokens_unknown', level: 'debug', error });
+  }
 }
 
 /** Answers probes and scrapers from now on, if the configuration says where. Returns the address. */

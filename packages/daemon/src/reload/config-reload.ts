@@ -32,6 +32,8 @@ export interface ReloadTargets {
   reloadCapabilities: () => Promise<void>;
   /** Returns a configuration with warnings about what it exposes. Throws `exposed` if it must not be put in force. */
   admit: (config: Config) => Config;
+  /** Logs which tokens have roles that a configuration does not list. */
+  tellStranded: (config: Config) => Promise<void>;
   log: Log;
 }
 
@@ -124,6 +126,9 @@ export class ConfigReload implements AsyncDisposable {
       orchestrator.acceptConfig();
       if (isAsked) await this.#targets.reloadCapabilities();
       this.#logApplied(before, next, servers, isAsked);
+      const { roles, unlisted } = before;
+      if (isAsked || !isDeepStrictEqual([roles, unlisted], [next.roles, next.unlisted]))
+        await this.#targets.tellStranded(next);
     } catch (error) {
       rules.apply(before);
       await this.#refuse(error);

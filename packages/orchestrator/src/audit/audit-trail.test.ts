@@ -13,6 +13,7 @@ function trailWithBroker() {
   const broker = {
     failure: undefined as SignalboxError | undefined,
     name: 'ready' as 'ready' | 'reconnecting',
+    answersAfterMs: 0,
   };
   const client = {
     get state(): ClientState {
@@ -21,6 +22,8 @@ function trailWithBroker() {
     async audit(id: string, events: readonly AuditReport[]) {
       batches.push({ id, events });
       if (broker.failure) throw broker.failure;
+      const { answersAfterMs } = broker;
+      if (answersAfterMs > 0) await new Promise((resolve) => setTimeout(resolve, answersAfterMs));
     },
   };
   const trail = new AuditTrail({
@@ -56,6 +59,17 @@ it('reports in batches that fit into a frame, and says how long ago each event w
   for (let i = 0; i < 200; i++) trail.record(call());
   await vi.advanceTimersByTimeAsync(100);
   expect(Math.max(...batches.map(({ events }) => events.length))).toBeGreaterThan(50);
+});
+
+it('gathers the events of a tenth of a second, also while others come without a rest', async () => {
+  const { trail, batches, broker } = trailWithBroker();
+  broker.answersAfterMs = 6;
+  for (let ms = 0; ms < 1000; ms += 5) {
+    trail.record(call());
+    await vi.advanceTimersByTimeAsync(5);
+  }
+  expect(batches.flatMap(({ events }) => events).length).toBeGreaterThan(170);
+  expect(batches.length).toBeLessThan(12);
 });
 
 it('reports a batch again under the same id until the broker has it', async () => {

@@ -81,6 +81,10 @@ export class AuditTrail implements AsyncDisposable {
       this.#forget(this.#waiting.splice(Math.max(0, oldest), 1)[0]!.report);
       this.#lost++;
     }
+    this.#sendLater();
+  }
+
+  #sendLater(): void {
     this.#timer ??= setTimeout(() => this.#send(), gatherMs).unref();
   }
 
@@ -112,12 +116,27 @@ export class AuditTrail implements AsyncDisposable {
     this.#timer = undefined;
     this.#sending ??= this.#sendAll().finally(() => {
       this.#sending = undefined;
+      if (this.#isUrgent) this.#send();
+      else if (this.#waiting.length > 0) this.#sendLater();
     });
   }
 
-  /** Sends batch after batch. If the broker can't take one now, it stays at the front, with its id. */
+  /** True if somebody waits until an event is recorded. */
+  get #isUrgent(): boolean {
+    return this.#waiting.some(({ onTaken }) => onTaken !== undefined);
+  }
+
+  /**
+   * Sends batch after batch, until what waits has just come and is less than a batch. If the broker can't take one now, it stays at the front,
+   * with its id.
+   */
   async #sendAll(): Promise<void> {
-    while (this.#waiting.length > 0 || this.#lost > 0) {
+    const { monotonic } = this.#deps;
+    const startedAt = monotonic();
+    for (let isFirst = true; this.#waiting.length > 0 || this.#lost > 0; isFirst = false) {
+      const isNew = (this.#waiting[0]?.at ?? 0) >= Math.max(startedAt, monotonic() - gatherMs);
+      const mayWait = isNew && this.#waiting.length < frameLimits.auditEvents;
+      if (!isFirst && mayWait && !this.#isUrgent && !this.#isEnded) return;
       const { id, events, taken } = this.#batch();
       this.#unconfirmed = events.length;
       while (!(await this.#isTaken(id, events))) {

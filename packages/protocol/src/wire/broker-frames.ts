@@ -66,6 +66,10 @@ const recipientStateSchema = z
       .string()
       .optional()
       .describe('Who holds the agent, since when and why. Absent if nobody does.'),
+    failed: z
+      .object({ at: z.number(), reason: z.string() })
+      .optional()
+      .describe('When and how its program ended with a failure, if it has not come back.'),
     unread: z
       .int()
       .min(0)

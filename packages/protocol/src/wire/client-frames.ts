@@ -247,6 +247,13 @@ export const clientFrameSchemas = {
         .unknown()
         .refine(isShortJson, { error: `must be JSON of at most ${frameLimits.statusLength} characters` })
         .describe(`JSON of at most ${frameLimits.statusLength} characters.`),
+      failed: z
+        .string({ error: 'must be a text' })
+        .max(frameLimits.failedLength, { error: `must have at most ${frameLimits.failedLength} characters` })
+        .optional()
+        .describe(
+          'How the program behind the connection ended, if it failed. `failures` tells of it for 24 h, or until a later connection of the agent announces a status. The rate does not count here, once for each connection.',
+        ),
     },
   ),
 

@@ -26,6 +26,8 @@ export const frameLimits = {
   consumerIdLength: 64,
   /** The status of an `announce`, written as JSON. */
   statusLength: 2 * KiB,
+  /** The text in which an `announce` tells how a program failed. */
+  failedLength: 500,
   cursorLength: 256,
   peekMessages: 1000,
   /** Requests that one `find` asks about. With the longest names they fit into a header. */
@@ -34,7 +36,7 @@ export const frameLimits = {
   checkedTokens: 256,
   auditDetailLength: 500,
   /** Events in one `audit`. */
-  auditEvents: 64,
+  auditEvents: 256,
   /** The longest life of a token, and of a hold that ends by itself: 100 years. */
   lifetimeMs: 36_500 * day,
   /** The latest time that can be written as a date, in epoch milliseconds. */

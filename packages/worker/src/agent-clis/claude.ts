@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { permissionToolName } from '../permissions/permission-tool.ts';
+import { asObject } from './commented-json.ts';
 import {
   hookTimeoutMs,
   type Inject,
@@ -8,7 +9,7 @@ import {
   serverName,
   wakeTimeoutMs,
 } from './injection.ts';
-import { optionValues } from './option-values.ts';
+import { optionValues, withoutOption } from './option-values.ts';
 
 /** Makes Claude Code list our tools to the model from the start: otherwise they can be hidden behind its search for tools. */
 export const claudeLoading = { alwaysLoad: true } as const;
@@ -19,6 +20,12 @@ const permissionTool = `mcp__${serverName}__${permissionToolName}`;
  * which a model decides in place of a person (seen with 2.1.332).
  */
 const askingMode = 'default';
+
+/**
+ * Claude's settings that close the modes in which it asks nobody. Without them, a file of the project can give a subagent such a mode (seen
+ * with 2.1.332).
+ */
+const closedModes = { disableAutoMode: 'disable', disableBypassPermissionsMode: 'disable' } as const;
 
 /**
  * Makes Claude Code ask our tool. It hides that tool from its main model by itself, but from subagents' models only if it is disallowed.
@@ -34,33 +41,42 @@ const permissionOptions = [
  */
 export const injectClaude: Inject = (
   [program = '', ...rest],
-  { faceCommand, runDirectory, keepMcp, asksPermissions, mailHook, wakeHook },
+  { faceCommand, runDirectory, keepMcp, settingsToAsk, mailHook, wakeHook },
 ) => {
   const path = join(runDirectory, 'mcp.json');
   // A timeout of the entry takes precedence over one that the user has set for all calls.
-  const patience = asksPermissions && { timeout: permissionToolTimeoutMs };
+  const asks = settingsToAsk !== undefined;
+  const patience = asks && { timeout: permissionToolTimeoutMs };
   const entry = { type: 'stdio', ...faceCommand, ...claudeLoading, ...patience };
   const servers = { mcpServers: { [serverName]: entry } };
   // It takes one file of settings, and the user's own file has priority.
   const hasSettings = optionValues(rest, '--settings').length > 0;
   const [ownMode] = optionValues(rest, '--permission-mode');
   const hooks = hooksOf(mailHook, wakeHook);
-  const settings = hooks === undefined || hasSettings ? undefined : join(runDirectory, 'settings.json');
+  const settings = {
+    ...(asks && {
+      ...settingsToAsk,
+      permissions: { ...asObject(settingsToAsk.permissions), ...closedModes },
+    }),
+    ...(hooks && !hasSettings && { hooks }),
+  };
+  const hasOurs = Object.keys(settings).length > 0;
+  const settingsPath = join(runDirectory, 'settings.json');
   // These options take any number of values: only written with "=" do they leave the prompt behind them alone.
   const options = [
     `--mcp-config=${path}`,
     `--allowedTools=mcp__${serverName}`,
-    ...(asksPermissions ? permissionOptions : []),
-    ...(asksPermissions && ownMode === undefined ? [`--permission-mode=${askingMode}`] : []),
+    ...(asks ? [...permissionOptions, `--permission-mode=${ownMode ?? askingMode}`] : []),
     ...(keepMcp ? [] : ['--strict-mcp-config']),
-    ...(settings === undefined ? [] : [`--settings=${settings}`]),
+    ...(hasOurs ? [`--settings=${settingsPath}`] : []),
   ];
   return {
-    argv: [program, ...options, ...rest],
+    // Its own settings are in ours then.
+    argv: [program, ...options, ...(asks ? withoutOption(rest, '--settings') : rest)],
     env: {},
-    files: [jsonFile(path, servers), ...(settings === undefined ? [] : [jsonFile(settings, { hooks })])],
+    files: [jsonFile(path, servers), ...(hasOurs ? [jsonFile(settingsPath, settings)] : [])],
     notes: [
-      ...(asksPermissions
+      ...(asks
         ? [
             `claude runs in its mode '${ownMode ?? askingMode}', and asks nobody about what its settings${ownMode === 'acceptEdits' ? ' or that mode' : ''} allow`,
           ]

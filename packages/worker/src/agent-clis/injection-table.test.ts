@@ -16,7 +16,6 @@ const context: InjectionContext = {
   env: {},
   keepMcp: false,
   isTurn: false,
-  asksPermissions: false,
   approveWorkspaceServers: false,
 };
 
@@ -43,13 +42,35 @@ test('claude keeps its own servers only if that is asked for', () => {
 });
 
 test('claude asks our tool for permissions if it is to, hides it from every model, and waits longer than a question does', () => {
-  const { argv, files } = injectionFor(['claude', '-p'], { ...context, asksPermissions: true });
+  const { argv, files } = injectionFor(['claude', '-p'], { ...context, settingsToAsk: {} });
   const tool = 'mcp__signalbox__permission_prompt';
   expect(argv).toEqual(
     expect.arrayContaining([`--permission-prompt-tool=${tool}`, `--disallowedTools=${tool}`]),
   );
   const week = 7 * 24 * 60 * 60 * 1000;
   expect(JSON.parse(files[0]!.text).mcpServers.signalbox.timeout).toBeGreaterThan(week);
+});
+
+test('claude’s modes that ask nobody are closed for it and its subagents, also if it has settings of the command line', () => {
+  const closed = { disableAutoMode: 'disable', disableBypassPermissionsMode: 'disable' };
+  const settingsToAsk = { env: { A: '1' }, permissions: { allow: ['Read'], disableAutoMode: 'no' } };
+  const given = { ...context, mailHook: 'x', settingsToAsk };
+  const words = ['--settings', 'own.json', '--permission-mode', 'plan', 'a prompt'];
+  const { argv, files } = injectionFor(['claude', '-p', ...words], given);
+  expect(argv.filter((word) => word.startsWith('--settings') || word === 'own.json')).toEqual([
+    '--settings=/run/x/settings.json',
+  ]);
+  expect(argv.filter((word) => word.startsWith('--permission-mode'))).toEqual([
+    '--permission-mode=plan',
+    '--permission-mode',
+  ]);
+  expect(argv.at(-1)).toBe('a prompt');
+  expect(JSON.parse(files.at(-1)!.text)).toEqual({
+    env: { A: '1' },
+    permissions: { allow: ['Read'], ...closed },
+  });
+  const alone = injectionFor(['claude', '-p'], { ...context, settingsToAsk: {} });
+  expect(JSON.parse(alone.files.at(-1)!.text)).toEqual({ permissions: closed });
 });
 
 test('claude’s hooks come in settings of the run, unless it is given settings or is to have no hooks', () => {

@@ -25,8 +25,11 @@ export interface InjectionContext {
   mailHook?: string;
   /** The shell command of the hook that waits for mail beside an idle agent; absent if the agent is not to be woken. */
   wakeHook?: string;
-  /** True: the CLI asks a person through our MCP server before it uses tools of its own. */
-  asksPermissions: boolean;
+  /**
+   * The settings that claude's command line names, if claude asks a person through our MCP server before it uses tools of its own. Absent
+   * if the CLI does not ask there.
+   */
+  settingsToAsk?: Readonly<Record<string, unknown>>;
   /** True: the user approves every MCP server that the workspace names. */
   approveWorkspaceServers: boolean;
   /** Settings files of the machine's administrator that our file would replace, by the CLI that reads them. */

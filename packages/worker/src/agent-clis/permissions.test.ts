@@ -2,10 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { refuseUnasking } from './permissions.ts';
+import { settingsToAsk } from './permissions.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'permissions-'));
-writeFileSync(join(directory, 'silent.json'), '{"permissions":{"defaultMode":"bypassPermissions"}}');
+writeFileSync(
+  join(directory, 'silent.json'),
+  '\ufeff// x\n{"permissions":{"defaultMode":"bypassPermissions"}}',
+);
 afterAll(() => rmSync(directory, { recursive: true }));
 
 test.each([
@@ -15,10 +18,11 @@ test.each([
   [['claude', '-p', '--permission-mode=plan']],
   [['claude', '-p', '--permission-mode=default', '--settings', '{"permissions":{"defaultMode":"auto"}}']],
   [['claude', '-p', '--settings', '{"permissions":{"defaultMode":"acceptEdits"}}']],
-  [['claude', '-p', '--settings', 'nowhere.json']],
+  [['claude', '-p', '--permission-mode', 'manual', '--permission-prompts', 'host']],
+  [['claude', '-p', '--settings', '{"permissions":{"defaultMode":"manual"}}']],
   [['claude', '-p', '--', '--permission-mode', 'auto']],
 ])('%j can ask', (argv) => {
-  expect(() => refuseUnasking(argv, directory)).not.toThrow();
+  expect(() => settingsToAsk(argv, directory)).not.toThrow();
 });
 
 test.each([
@@ -40,9 +44,19 @@ test.each([
   [['claude', '-p', '--permission-mode', 'aModeOfTomorrow'], 'claude asks nobody'],
   [['claude', '-p', '--settings={"permissions":{"defaultMode":"auto"}}'], "defaultMode 'auto'"],
   [['claude', '-p', '--settings', 'silent.json'], "defaultMode 'bypassPermissions'"],
+  [['claude', '-p', '--settings', 'nowhere.json'], 'are no JSON object that can be read'],
+  [['claude', '-p', '--settings={"permissions":'], 'are no JSON object that can be read'],
+  [
+    ['claude', '-p', '--append-system-prompt', '--', '--permission-mode', 'auto'],
+    'with --permission-mode auto',
+  ],
+  [['claude', '-p', '--permission-prompts', 'none'], 'with --permission-prompts none claude asks nobody'],
+  [['claude', '-p', '--inherit-permission-mode=auto'], 'with --inherit-permission-mode auto'],
+  [['claude', '-p', '--allow-dangerously-skip-permissions'], 'claude asks nobody'],
+  [['claude', '-p', '--bg'], 'with --bg claude works where nobody hears it ask'],
 ])('%j is refused, and the refusal says why', (argv, why) => {
-  expect(() => refuseUnasking(argv, directory)).toThrow(
+  expect(() => settingsToAsk(argv, directory)).toThrow(
     expect.objectContaining({ code: 'usage', message: expect.stringContaining(`--permissions ask: `) }),
   );
-  expect(() => refuseUnasking(argv, directory)).toThrow(why);
+  expect(() => settingsToAsk(argv, directory)).toThrow(why);
 });

@@ -6,13 +6,16 @@ import { clientOf } from './injection-table.ts';
 import { optionValues } from './option-values.ts';
 
 /** The modes in which claude asks about what its settings neither allow nor deny. All others, also those of later versions, count as silent. */
-export const askingModes: readonly string[] = ['default', 'acceptEdits', 'plan'];
+export const askingModes: readonly string[] = ['default', 'manual', 'acceptEdits', 'plan'];
 
 /**
  * Refuses a command line whose agent can't ask a person through our MCP server before it uses tools of its own. `cwd` is the agent's working
- * directory. Throws `SignalboxError` `usage`, which says what to do instead.
+ * directory. Returns the settings that the command line names. Throws `SignalboxError` `usage`, which says what to do instead.
  */
-export function refuseUnasking([program = '', ...words]: readonly string[], cwd: string): void {
+export function settingsToAsk(
+  [program = '', ...words]: readonly string[],
+  cwd: string,
+): Record<string, unknown> {
   const given = (...options: string[]): string | undefined =>
     options.find((option) => optionValues(words, option).length > 0);
   if (clientOf(program) !== 'claude')
@@ -27,29 +30,48 @@ export function refuseUnasking([program = '', ...words]: readonly string[], cwd:
     );
   const own = given('--permission-prompt-tool');
   if (own !== undefined) throw refusal(`${own} of claude names another tool to ask`, 'leave one of them out');
-  if (given('--dangerously-skip-permissions') !== undefined)
-    throw refusal('with --dangerously-skip-permissions claude asks nobody', 'leave one of them out');
-  const modes = optionValues(words, '--permission-mode');
-  const silent = modes.find((mode) => !askingModes.includes(mode));
-  if (silent !== undefined) throw refusal(`with --permission-mode ${silent} claude asks nobody`, whatAsks);
+  const elsewhere = given(...elsewhereOptions);
+  if (elsewhere !== undefined)
+    throw refusal(`with ${elsewhere} claude works where nobody hears it ask`, 'leave one of them out');
+  const skipping = given('--dangerously-skip-permissions', '--allow-dangerously-skip-permissions');
+  if (skipping !== undefined) throw refusal(`with ${skipping} claude asks nobody`, 'leave one of them out');
+  for (const [option, asking] of Object.entries(askingValues)) {
+    const silent = optionValues(words, option).find((value) => !asking.includes(value));
+    if (silent !== undefined) throw refusal(`with ${option} ${silent} claude asks nobody`, whatAsks);
+  }
+  const settings = settingsNamed(words, cwd);
+  const mode = asObject(settings.permissions)?.defaultMode;
   // A mode on the command line takes precedence over one of the settings.
-  const inSettings = modes.length > 0 ? undefined : silentSettings(words, cwd);
-  if (inSettings !== undefined)
+  if (given('--permission-mode') === undefined && typeof mode === 'string' && !askingModes.includes(mode))
     throw refusal(
-      `--settings of claude has permissions.defaultMode '${inSettings}', with which claude asks nobody`,
+      `--settings of claude has permissions.defaultMode '${mode}', with which claude asks nobody`,
       whatAsks,
     );
+  return settings;
 }
+
+/** The options that say whether claude asks, with the values with which it does. */
+const askingValues: Readonly<Record<string, readonly string[]>> = {
+  '--permission-mode': askingModes,
+  '--inherit-permission-mode': askingModes,
+  '--permission-prompts': ['host'],
+};
+
+/** The options with which claude goes on in another process or on another machine. */
+const elsewhereOptions = ['--bg', '--background', '--cloud', '--remote', '--environment', '--teleport'];
 
 const whatAsks = `it asks with ${askingModes.join(', ')}; without a mode of yours it gets ${askingModes[0]}`;
 
-/** Returns the mode of the settings that the command line names, if claude asks nobody in it. Settings that can't be read are claude's concern. */
-function silentSettings(words: readonly string[], cwd: string): string | undefined {
-  for (const named of optionValues(words, '--settings')) {
-    const mode = asObject(settingsOf(named, cwd)?.permissions)?.defaultMode;
-    if (typeof mode === 'string' && !askingModes.includes(mode)) return mode;
-  }
-  return undefined;
+/** Returns the settings that the command line names. Of several the last count, as for claude. */
+function settingsNamed(words: readonly string[], cwd: string): Record<string, unknown> {
+  const named = optionValues(words, '--settings').at(-1);
+  if (named === undefined) return {};
+  const settings = settingsOf(named, cwd);
+  if (settings) return settings;
+  throw refusal(
+    'the --settings of claude are no JSON object that can be read, so that nobody knows whether it asks',
+    'correct them, or leave them out',
+  );
 }
 
 function settingsOf(named: string, cwd: string): Record<string, unknown> | undefined {

@@ -66,6 +66,11 @@ test('each client is told the URL, and where the token is to be found, which is 
     cursor: { url, headers: bearer(`\${env:${variable}}`) },
     vscode: { type: 'http', url, headers: bearer(`\${${'input:signalbox-token'}}`) },
   });
+  // A token file has a second line, which would spoil the header.
+  for (const client of snippetClients.filter((one) => one !== 'vscode'))
+    expect(clientSnippet(client, { url }).notes.join('\n')).toMatch(
+      /head -n 1 rosa\.token|the first line of its file/,
+    );
   const { inputs } = JSON.parse(clientSnippet('vscode', { url }).text);
   expect(inputs).toMatchObject([{ id: 'signalbox-token', type: 'promptString', password: true }]);
 });
@@ -83,6 +88,9 @@ test('each snippet says which file it is for', () => {
     '.cursor/mcp.json',
     '.vscode/mcp.json',
   ]);
+  // There the file of a project may hold no variable.
+  const url = 'http://127.0.0.1:7421/mcp';
+  expect(clientSnippet('kilo', { url }).file).toBe('~/.config/kilo/kilo.json');
 });
 
 test('the settings that let a client call our tools without asking are printed on request only, for each client', () => {

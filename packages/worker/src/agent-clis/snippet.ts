@@ -45,7 +45,8 @@ export type SnippetClient = (typeof snippetClients)[number];
 
 const tokenVariable = 'SIGNALBOX_TOKEN';
 
-const fromEnvironment = `start it with the agent's token in the variable ${tokenVariable}; no file has to hold it`;
+// A token file has further lines, which no header may have.
+const fromEnvironment = `start it with the agent's token in the variable ${tokenVariable}, as in: export ${tokenVariable}=$(head -n 1 rosa.token)`;
 
 /** The settings by which one client may call the tools of one server without asking a person. */
 interface Allowing {
@@ -166,11 +167,15 @@ const builders: Readonly<Record<SnippetClient, (target: FaceTarget, allowed: Par
       ],
     ),
 
+  // Kilo passes without a word over a server of a project's file that refers to a variable (seen with 7.7.7).
   kilo: (target, { beside }) =>
-    json('kilo.json', { ...opencodeConfig(target), ...beside }, [
-      'for one project; for all of yours put it into ~/.config/kilo/kilo.json',
-      ...(target.faceCommand ? [] : [fromEnvironment]),
-    ]),
+    json(
+      target.faceCommand ? 'kilo.json' : '~/.config/kilo/kilo.json',
+      { ...opencodeConfig(target), ...beside },
+      target.faceCommand
+        ? ['for one project; for all of yours put it into ~/.config/kilo/kilo.json']
+        : ['for all your projects: in the file of a project kilo reads no variables', fromEnvironment],
+    ),
 
   gemini: ({ faceCommand, url }, { inEntry }) => {
     const own = faceCommand ?? { httpUrl: url, headers: bearer(`\${${tokenVariable}}`) };
@@ -200,7 +205,7 @@ const builders: Readonly<Record<SnippetClient, (target: FaceTarget, allowed: Par
         ...(faceCommand
           ? []
           : [
-              'cline reads no variables there: put the token of the agent in the place of TOKEN, and let nobody else read the file',
+              'cline reads no variables there: put the token of the agent, the first line of its file, in the place of TOKEN, and let nobody else read the file',
             ]),
       ],
     );

@@ -32,8 +32,8 @@ export interface AgentSetup {
   inject: boolean;
   /** True: the agent keeps its own MCP servers. */
   keepMcp: boolean;
-  /** True: the agent's CLI asks a person through the MCP face before it uses tools of its own. */
-  asksPermissions: boolean;
+  /** The settings of the command line, if the agent's CLI asks a person through the MCP face before it uses tools of its own. */
+  settingsToAsk?: Readonly<Record<string, unknown>>;
   /** Makes the hook that tells the agent about new mail. Without it, or without a shared face, the CLI gets no hooks. */
   mailHook?: MailHookCommand;
   /** Makes the hook that wakes an idle agent when mail comes. Without a shared face the CLI gets none. */
@@ -61,7 +61,7 @@ export interface AgentPlan {
 /** Plans one process of an agent, without side effects. Throws `SignalboxError` `usage` if the agent can't be told of its MCP face. */
 export function planAgent(setup: AgentSetup, runDirectory: string): AgentPlan {
   const { agent, url, authorities, faceSocket, faceCommand, argv, cwd, env, inject, systemSettings } = setup;
-  const { turn, keepMcp, asksPermissions, mailHook, wakeHook, approveWorkspaceServers } = setup;
+  const { turn, keepMcp, settingsToAsk, mailHook, wakeHook, approveWorkspaceServers } = setup;
   const tokenFile = setup.tokenFile ?? join(runDirectory, 'token');
   const own = agentVariables({
     url,
@@ -79,7 +79,7 @@ export function planAgent(setup: AgentSetup, runDirectory: string): AgentPlan {
         env,
         keepMcp,
         isTurn: turn !== undefined,
-        asksPermissions,
+        ...(settingsToAsk && { settingsToAsk }),
         ...(mailHook && faceSocket !== undefined && { mailHook: mailHook({ tokenFile, faceSocket }) }),
         ...(wakeHook && faceSocket !== undefined && { wakeHook: wakeHook({ tokenFile, faceSocket }) }),
         approveWorkspaceServers,

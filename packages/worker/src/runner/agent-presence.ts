@@ -7,6 +7,8 @@ import type { ConnectedAgent } from '@signalbox/protocol';
 export interface AgentPresence extends AsyncDisposable {
   /** Sets the status that `list_connected` shows; sent at most once a second. */
   announce(status: SupervisorStatus): void;
+  /** Tells operators how the process failed, after this connection too. */
+  failed(how: string): void;
   /**
    * Resolves when the client of a new MCP face of the agent, in any process, has listed the tools. It asks the broker, for the first time
    * after `firstMs`.
@@ -61,6 +63,7 @@ export async function openPresence(options: {
     },
     isShared: before.some((other) => other.address.startsWith(`${agent}#run-`) && other.address !== address),
     announce: (status) => client.announce(status),
+    failed: (how) => client.announceFailure(how),
     async [Symbol.asyncDispose]() {
       over.abort();
       await client.close();

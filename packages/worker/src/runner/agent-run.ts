@@ -11,6 +11,9 @@ import type { RunFace } from './run-face.ts';
 import { prepareRunFiles, type RunFiles } from './run-files.ts';
 import { watchProcess } from './run-watch.ts';
 
+/** The longest last line of a failed process that operators are shown, in characters. */
+const maxLineLength = 300;
+
 /** The setup, the directories and the time limits of each process of one agent. */
 export interface AgentRunOptions {
   setup: AgentSetup;
@@ -137,6 +140,9 @@ async function runProcess({ plan, processStarted }: RunFiles, run: RunWithToken)
   const end = await child.exited;
   control.signal.removeEventListener('abort', watch.stop);
   watch.stop();
+  // An agent that was asked to end has not failed, and one with the terminal to itself has told its person.
+  if (hasFailed(end) && output && !control.signal.aborted)
+    run.presence.failed(failureText(end, child.tail.lastLine(maxLineLength)));
   await run.presence[Symbol.asyncDispose]();
   const [report] = await Promise.all([run.retire(end), child.cleanUp()]);
   control.process = undefined;
@@ -147,6 +153,11 @@ async function runProcess({ plan, processStarted }: RunFiles, run: RunWithToken)
 
 function writersFor({ stdout, stderr, prefix }: AgentOutput): NonNullable<AgentProcessOptions['output']> {
   return { stdout: outputWriter(stdout, prefix), stderr: outputWriter(stderr, prefix) };
+}
+
+function failureText({ code, signal }: ProcessEnd, lastLine: string): string {
+  const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
+  return lastLine === '' ? how : `${how}: ${lastLine}`;
 }
 
 /** Returns true if a signal ended the process, or it ended with a code other than 0. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Config } from '@signalbox/daemon/config';
-import { builtInConfig, findConfig, heldBy } from '@signalbox/daemon/config/internal';
+import { builtInConfig, findConfig, heldBy, ownConfigDirectory } from '@signalbox/daemon/config/internal';
 import { dataDirectory } from '@signalbox/daemon/data-directory';
 import { loadFound } from '../../config/load-found.ts';
 import type { ConnectionFlags } from '../../connection/connection.ts';
@@ -18,15 +18,20 @@ export async function exposedWorkspace(
   const config = await brokerConfig(flags, env);
   const dataDir = dataDirectory(flags.data, config);
   const tokenFile = kind === 'plain' ? undefined : (flags.tokenFile ?? env.SIGNALBOX_TOKEN_FILE);
+  const configFiles = Object.keys(config.files);
   const held = heldBy(cwd, {
     ...(existsSync(dataDir) && { dataDir }),
     tokenFiles: tokenFile ? [tokenFile] : [],
-    configFiles: Object.keys(config.files),
+    configFiles,
   });
   if (held.length === 0) return undefined;
+  const cure =
+    heldBy(cwd, { configFiles }).length === 0
+      ? ''
+      : `, or move the configuration to ${ownConfigDirectory({ env })}, where all commands find it`;
   return (
     `its working directory ${cwd} holds ${held.join(' and ')}: an agent that reads or writes files there can act as ` +
-    'others and change what runs. Start it in a directory without them'
+    `others and change what runs. Start it in a directory without them${cure}`
   );
 }
 

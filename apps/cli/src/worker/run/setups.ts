@@ -6,8 +6,8 @@ import {
   inheritedEnvironment,
   type MailHookCommand,
   planAgent,
-  refuseUnasking,
   type SystemSettings,
+  settingsToAsk,
 } from '@signalbox/worker/internal';
 import { ownCommand } from '../../process/own-command.ts';
 import { shellWords } from '../../terminal/shell-words.ts';
@@ -23,18 +23,21 @@ export function runSetups(
   identity: RunIdentity,
   flags: SetupFlags,
 ): AgentSetup[] {
-  if (flags.permissions === 'ask') checkPermissions(argv, cwd, flags);
+  const asked = flags.permissions === 'ask' ? checkedPermissions(argv, cwd, flags) : undefined;
   const names = checkedNames(flags, identity);
   for (const name of names) refuseInTurn(name, process.env);
-  const setups = names.map((name) => setupOf(name, argv, cwd, identity, flags));
+  const setups = names.map((name) => ({
+    ...setupOf(name, argv, cwd, identity, flags),
+    ...(asked && { settingsToAsk: asked }),
+  }));
   for (const setup of setups) refuseShared(planAgent(setup, '/').injection.workspace?.path, names.length);
   return setups;
 }
 
-/** Refuses `--permissions ask` where nobody could be asked. */
-function checkPermissions(argv: readonly string[], cwd: string, { inject }: SetupFlags): void {
-  refuseUnasking(argv, cwd);
-  if (inject) return;
+/** Refuses `--permissions ask` where nobody could be asked. Returns the settings that the command line names. */
+function checkedPermissions(argv: readonly string[], cwd: string, { inject }: SetupFlags) {
+  const settings = settingsToAsk(argv, cwd);
+  if (inject) return settings;
   const message = '--permissions ask: the agent asks through our MCP server, and --no-inject leaves that out';
   throw new SignalboxError('usage', message, { details: { hint: 'leave one of them out' } });
 }
@@ -93,7 +96,6 @@ function setupOf(
     env: { ...inheritedEnvironment(process.env), ...(flags.cwd !== undefined && { PWD: cwd }) },
     inject: flags.inject,
     keepMcp: flags.keepMcp === true,
-    asksPermissions: flags.permissions === 'ask',
     ...(flags.hooks && { mailHook: hookCommand('mail-hook', agent) }),
     ...(flags.wake && { wakeHook: hookCommand('wake-hook', agent) }),
     approveWorkspaceServers: flags.approveWorkspaceServers === true,

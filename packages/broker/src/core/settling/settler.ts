@@ -1,8 +1,8 @@
-import type { Undeliverable } from '@signalbox/protocol';
+import { isSubInbox, type Undeliverable } from '@signalbox/protocol';
 import type { Outcome } from '@signalbox/store';
 import type { CommitQueue } from '../commits/commit-queue.ts';
 import type { InFlightMessage } from '../leases/lease.ts';
-import { isRequest, type MessageHeader } from '../message-header.ts';
+import { isAnswer, isRequest, type MessageHeader } from '../message-header.ts';
 import type { Meter } from '../meter.ts';
 import type { Tail, TailMessage } from '../tail.ts';
 import { undeliverableNotice } from './undeliverable-notice.ts';
@@ -24,6 +24,13 @@ export interface GiveUpReason {
 const expiredRequest: GiveUpReason = { outcome: 'expired', reason: 'expired' };
 /** The reason of any other message whose lifetime is over. It becomes a dead letter, since nobody waits for an answer to it. */
 const expiredMessage: GiveUpReason = { outcome: 'dead', reason: 'expired', detail: 'expired' };
+
+/** The reason of an answer whose lifetime is over. It outlives its request, so nobody waits for it. */
+const expiredAnswer: GiveUpReason = {
+  outcome: 'expired',
+  reason: 'expired',
+  detail: 'nobody waited for this answer',
+};
 
 /** The reason of a message whose body was damaged on the disk. */
 export const damaged: GiveUpReason = {
@@ -87,16 +94,22 @@ export class Settler {
 
   /**
    * Settles a message whose lifetime is over. The sender of a request gets a notice. Any other message becomes a dead letter, except
-   * for a notice that its recipient never read.
+   * for a notice that its recipient never read, and for an answer of which one client only had use.
    */
   expire(seq: number, message: MessageHeader): void {
     const isAnswered = isRequest(message.kind) || message.kind === 'undeliverable';
-    this.giveUp(seq, message, isAnswered ? expiredRequest : expiredMessage);
+    if (isAnswered) this.giveUp(seq, message, expiredRequest);
+    else this.giveUp(seq, message, isForOneClient(message) ? expiredAnswer : expiredMessage);
   }
 
-  /** Settles a message that no consumer will handle any more. */
-  giveUp(seq: number, message: MessageHeader, { outcome, reason, detail }: GiveUpReason): void {
+  /**
+   * Settles a message that no consumer will handle any more. An answer of which one client only had use becomes no dead letter, unless it
+   * is damaged: nobody could do anything with it.
+   */
+  giveUp(seq: number, message: MessageHeader, { reason, detail, ...given }: GiveUpReason): void {
     const { commits, onEnded, waiting, isKnownNotHandedOut, tail, meter, now } = this.#deps;
+    const isUseless = given.outcome === 'dead' && reason === 'dead' && isForOneClient(message);
+    const outcome = isUseless ? 'expired' : given.outcome;
     const waited = waiting.remove(seq);
     const kept = detail?.slice(0, maxReasonLength);
     const { copyOf, inbox } = message;
@@ -134,4 +147,9 @@ export class Settler {
     if (tail.isOn) tail.report({ what: 'settled', outcome: 'cancelled' }, seq, message);
     onEnded(message.inbox, seq);
   }
+}
+
+/** Tells whether a message is an answer in a sub-inbox, which is of use to the client alone that asked there. */
+function isForOneClient({ kind, inbox }: MessageHeader): boolean {
+  return isAnswer(kind) && isSubInbox(inbox);
 }

@@ -18,7 +18,7 @@ import { dropDead, listDead, retryDead, showDead } from './dead-letters.ts';
 import { listHolds, placeHold, releaseHolds } from './holds.ts';
 import { listHooks } from './hooks.ts';
 import type { Operation, OperationOutcome } from './operation.ts';
-import { audit, auditChain, history, stats, waiting } from './reports.ts';
+import { audit, auditChain, failures, history, stats, waiting } from './reports.ts';
 import { listSchedules } from './schedules.ts';
 import { signInLink } from './sign-in.ts';
 import { tail } from './tail.ts';
@@ -37,6 +37,7 @@ const operations: { [Op in AdminOp]: Operation<Op> } = {
   audit,
   audit_chain: auditChain,
   waiting,
+  failures,
   stats,
   hooks: listHooks,
   schedules: listSchedules,

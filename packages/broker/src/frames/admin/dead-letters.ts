@@ -1,5 +1,6 @@
-import type { AdminParams, AdminResult } from '@signalbox/protocol';
+import { type AdminParams, type AdminResult, isSubInbox } from '@signalbox/protocol';
 import type { DeadLetter } from '@signalbox/store';
+import { isRequest } from '../../core/message-header.ts';
 import { auditCaller, type Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { OperationOutcome } from './operation.ts';
@@ -95,5 +96,6 @@ function describe(letter: DeadLetter): AdminResult<'dead_list'>['messages'][numb
     attempts: letter.attempts,
     size: letter.size,
     reason: letter.reason,
+    ...(isRequest(letter.kind) && isSubInbox(letter.senderAddress) && { unawaited: true as const }),
   };
 }

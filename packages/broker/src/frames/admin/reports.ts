@@ -80,6 +80,14 @@ export async function waiting(
   };
 }
 
+/** Runs `failures`: lists the agents whose programs ended with a failure. */
+export async function failures(
+  _params: AdminParams<'failures'>,
+  { programs }: Pick<FrameDeps, 'programs'>,
+): OperationOutcome<'failures'> {
+  return { result: { agents: programs.list() } };
+}
+
 /** Runs `stats`: counts connections, leases and messages, and returns the stored and the free bytes. */
 export async function stats(
   _params: AdminParams<'stats'>,

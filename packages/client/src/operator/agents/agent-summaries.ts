@@ -1,13 +1,17 @@
 import { type ConnectedAgent, isGroup } from '@signalbox/protocol';
 import type { WaitingAgent } from '../waiting-agents.ts';
+import type { FailedProgram } from './failed-programs.ts';
 import { type WorkerStatus, workerStatus } from './worker-status.ts';
 
 /** One agent with all its connections, or a group with mail. Times are epoch milliseconds. */
 export interface AgentSummary {
   agent: string;
   roles: string[];
-  /** `failing`: its program fails on every message. `connected`: it is connected and announces no state of its own. `group`: agents that share an inbox. */
-  state: 'working' | 'idle' | 'tools_lost' | 'failing' | 'connected' | 'offline' | 'group';
+  /**
+   * `failing`: its program fails on every message. `failed`: its program ended with a failure, and it is not connected. `connected`: it is
+   * connected and announces no state of its own. `group`: agents that share an inbox.
+   */
+  state: 'working' | 'idle' | 'tools_lost' | 'failing' | 'failed' | 'connected' | 'offline' | 'group';
   /** The number of calls that it waits for, or of messages that it works on. */
   running: number;
   /** The hold on the agent: who placed it, when and why. Absent if there is none, or the agent is not connected. */
@@ -27,6 +31,8 @@ export interface AgentSummary {
   clients: string[];
   /** The time since which its program fails on every message, and the newest reason. */
   failing?: { since: number; reason: string };
+  /** The time and the way in which its program ended with a failure. Absent if it has come back. */
+  failed?: { at: number; reason: string };
   last_output?: { at?: number; text: string };
   /** The number of times that `worker run` restarted its command. Absent if unknown. */
   restarts?: number;
@@ -37,19 +43,22 @@ export interface AgentSummary {
 }
 
 /**
- * Makes one summary for each agent with all its connections, and one for each group and each other agent that has mail, in the order of
- * names.
+ * Makes one summary for each agent with all its connections, and one for each group and each other agent that has mail or whose program
+ * failed, in the order of names.
  */
 export function agentSummaries(
   connections: readonly ConnectedAgent[],
   waiting: readonly WaitingAgent[],
+  failed: readonly FailedProgram[] = [],
 ): AgentSummary[] {
+  const failures = new Map(failed.map((one) => [one.agent, one]));
   const mail = new Map(waiting.map((one) => [one.agent, one]));
   const byAgent = Map.groupBy(connections, ({ agent }) => agent);
   const summaries = [
     ...[...byAgent].map(([agent, of]) => connectedSummary(agent, of, mail.get(agent))),
     ...waiting.filter(({ agent }) => !byAgent.has(agent)).map(offlineSummary),
-  ];
+    ...failed.filter(({ agent }) => !byAgent.has(agent) && !mail.has(agent)).map(failedSummary),
+  ].map((summary) => withFailure(summary, failures.get(summary.agent)));
   // The names of one run end in numbers: w-2 stands before w-10.
   const names = new Intl.Collator('en', { numeric: true });
   return summaries.sort((a, b) => names.compare(a.agent, b.agent));
@@ -66,6 +75,32 @@ function offlineSummary({ agent, roles, pending, oldest_at }: WaitingAgent): Age
     clients: [],
     brokers: [],
     announced: [],
+  };
+}
+
+/** Makes the summary of an agent that is not connected and has no mail. */
+function failedSummary({ agent, role }: FailedProgram): AgentSummary {
+  return {
+    agent,
+    roles: [role],
+    state: 'offline',
+    running: 0,
+    mail: { unread: 0, held: 0 },
+    clients: [],
+    brokers: [],
+    announced: [],
+  };
+}
+
+function withFailure(summary: AgentSummary, failure: FailedProgram | undefined): AgentSummary {
+  if (!failure) return summary;
+  const { failed_at: at, reason } = failure;
+  const { state } = summary;
+  return {
+    last_output: { at, text: reason },
+    ...summary,
+    state: state === 'offline' ? 'failed' : state,
+    failed: { at, reason },
   };
 }
 

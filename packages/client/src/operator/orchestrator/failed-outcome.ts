@@ -21,9 +21,14 @@ export function outcomeError(outcome: FailedOutcome, to: string): SignalboxError
     case 'undeliverable':
       return new SignalboxError(
         'undeliverable',
-        `${to}: ${undeliverable[outcome.reason] ?? outcome.reason}`,
+        [`${to}: ${undeliverable[outcome.reason] ?? outcome.reason}`, outcome.detail ?? []].flat().join(': '),
         {
-          details: { ...details, reason: outcome.reason },
+          details: {
+            ...details,
+            reason: outcome.reason,
+            ...(outcome.detail !== undefined && { detail: outcome.detail }),
+            ...(outcome.reason === 'dead' && { hint: 'the operator sees it with: signalbox dead list' }),
+          },
         },
       );
     case 'timed_out':
@@ -59,7 +64,7 @@ function lostConnection(
 
 const undeliverable: Readonly<Record<string, string>> = {
   expired: 'nobody answered before the message expired',
-  dead: 'the message was given up after too many tries; the operator sees it with: signalbox dead list',
+  dead: 'the message was given up',
   dropped: 'the message was taken away before it was answered',
   forbidden: 'the answer was refused',
   bad_body: 'the answer cannot be read: it is no JSON',

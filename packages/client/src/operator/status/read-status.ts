@@ -7,6 +7,7 @@ import {
   SignalboxError,
 } from '@signalbox/protocol';
 import { agentSummaries } from '../agents/agent-summaries.ts';
+import type { FailedProgram } from '../agents/failed-programs.ts';
 import { type Fleet, readFleet } from '../agents/list-agents.ts';
 import { type BrokerStats, readStats } from '../broker-stats.ts';
 import { type ClockHold, readClock } from '../clock.ts';
@@ -29,6 +30,8 @@ export interface Status {
   agents: { connected: number; withMail: number; offlineWithMail: number };
   /** The agents whose programs fail on every message, since when and why. */
   failing: { agent: string; since: number; reason: string }[];
+  /** The agents whose programs ended with a failure and have not come back. */
+  failed: FailedProgram[];
   orchestrator: OrchestratorStatus;
 }
 
@@ -60,7 +63,7 @@ export async function readStatus(
   const broker = await readStats(client);
   const hold = await readClock(client);
   const holds = await listHolds(client);
-  const { connections: connected, waiting } = fleet ?? (await readFleet(client));
+  const { connections: connected, waiting, failed } = fleet ?? (await readFleet(client));
   // If many agents have mail, disconnected ones may be among those that were not read.
   const offline = waiting.more
     ? (await listOfflineWithMail(client, { limit: maxOffline })).agents
@@ -77,6 +80,7 @@ export async function readStatus(
     failing: agentSummaries(connected, []).flatMap(({ agent, failing }) =>
       failing ? { agent, ...failing } : [],
     ),
+    failed,
     orchestrator: isThere
       ? await askOrchestrator(client, orchestrator)
       : { name: orchestrator, state: 'not_connected', servers: [] },

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { findConfig, searchedText } from './find-config.ts';
+import { findConfig, repositoryOf, searchedText } from './find-config.ts';
 
 let home: string;
 beforeEach(() => {
@@ -52,6 +52,32 @@ test('The home directory is the last one that is searched.', () => {
   expect(findConfig(undefined, { env: {}, cwd: home, home })?.file).not.toBe(above);
 });
 
+test('The user’s own configuration counts where no folder has one, and is refused if others can write it.', () => {
+  const own = write('.config/signalbox/signalbox.yaml');
+  expect(find('project')).toEqual({ file: own, by: 'search' });
+  const other = write('other/signalbox/signalbox.yml');
+  expect(find('project', { XDG_CONFIG_HOME: join(home, 'other') })?.file).toBe(other);
+  expect(find('project', { XDG_CONFIG_HOME: 'other' })?.file).toBe(own);
+  expect(findConfig(undefined, { env: {}, cwd: home, home, search: false })).toBeUndefined();
+  chmodSync(own, 0o666);
+  expect(() => find('project')).toThrow(`${own} is not used: ${own} can be written by others`);
+  write('project/signalbox.yaml');
+  expect(find('project')?.file).toBe('signalbox.yaml');
+});
+
+test('A folder is in a git repository, whose mark is a folder or a file, but not in that of the home directory.', () => {
+  const repository = (cwd: string) => repositoryOf({ cwd: join(home, cwd), home });
+  write('.git/HEAD');
+  write('linked/.git');
+  write('project/.git/HEAD');
+  mkdirSync(join(home, 'project/a'));
+  mkdirSync(join(home, 'plain'));
+  expect(repository('project/a')).toBe(join(home, 'project'));
+  expect(repository('linked')).toBe(join(home, 'linked'));
+  expect(repository('plain')).toBeUndefined();
+  expect(repository('.')).toBe(home);
+});
+
 test('Without a search only the option and the environment count.', () => {
   write('project/signalbox.yaml');
   const at = { cwd: join(home, 'project'), home, search: false };
@@ -71,7 +97,7 @@ test('A file above the working directory that other users can write, or whose di
 });
 
 test('The text of a search in vain names what could have led to a file.', () => {
-  expect(searchedText({})).toContain(
-    'no signalbox.yaml here or in a parent folder, and SIGNALBOX_CONFIG is not set',
+  expect(searchedText({ XDG_CONFIG_HOME: '/own' })).toMatch(
+    /no signalbox.yaml here, in a parent folder or in \/own\/signalbox, and SIGNALBOX_CONFIG is not set/,
   );
 });

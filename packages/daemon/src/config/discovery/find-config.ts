@@ -1,6 +1,6 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import { SignalboxError } from '@signalbox/protocol';
 import { writableByOthers } from '../exposure/writable-by-others.ts';
 
@@ -29,9 +29,9 @@ export interface SearchStart {
 
 /**
  * Finds the configuration: the one that is named, else that of `SIGNALBOX_CONFIG`, else the one in the working directory or
- * in the nearest directory above it. The search ends at the home directory, at the border of a file system and below a
- * directory of another user. Throws `SignalboxError` `usage` if other users could have written the file that is found above
- * the working directory.
+ * in the nearest directory above it, else the user's own. The search upwards ends at the home directory, at the border of a file
+ * system and below a directory of another user. Throws `SignalboxError` `usage` if other users could have written the file that is
+ * found outside the working directory.
  */
 export function findConfig(named: string | undefined, start: SearchStart = {}): FoundConfig | undefined {
   const { env = process.env, search = true } = start;
@@ -39,7 +39,7 @@ export function findConfig(named: string | undefined, start: SearchStart = {}): 
   if (env.SIGNALBOX_CONFIG) return { file: env.SIGNALBOX_CONFIG, by: 'environment' };
   if (!search) return undefined;
   const { cwd = process.cwd(), home = homedir() } = start;
-  for (const directory of directoriesUpFrom(cwd, home)) {
+  for (const directory of [...directoriesUpFrom(cwd, home), ownConfigDirectory({ env, home })]) {
     const [name, ...passedOver] = configFileNames.filter((one) => existsSync(join(directory, one)));
     if (name === undefined) continue;
     const file = directory === cwd ? name : trusted(join(directory, name));
@@ -48,14 +48,36 @@ export function findConfig(named: string | undefined, start: SearchStart = {}): 
   return undefined;
 }
 
+/**
+ * Returns the directory of the user's own configuration, which counts where no directory has one: `$XDG_CONFIG_HOME/signalbox`, by
+ * default `~/.config/signalbox`. No agent works there.
+ */
+export function ownConfigDirectory({ env = process.env, home = homedir() }: SearchStart = {}): string {
+  const { XDG_CONFIG_HOME: config } = env;
+  return join(config && isAbsolute(config) ? config : join(home, '.config'), 'signalbox');
+}
+
+/** Returns the root of the git repository that a directory is in, below the home directory; `undefined` if it is in none. */
+export function repositoryOf({
+  cwd = process.cwd(),
+  home = homedir(),
+}: SearchStart = {}): string | undefined {
+  for (const directory of directoriesUpFrom(cwd, home)) {
+    // A home directory under version control makes no project of the folders in it.
+    if (directory === settled(home) && directory !== cwd) return undefined;
+    if (existsSync(join(directory, '.git'))) return directory;
+  }
+  return undefined;
+}
+
 /** Says where the search found no configuration. */
 export function searchedText(env: Readonly<Record<string, string | undefined>> = process.env): string {
-  return `there is no signalbox.yaml here or in a parent folder${env.SIGNALBOX_CONFIG ? '' : ', and SIGNALBOX_CONFIG is not set'}`;
+  return `there is no signalbox.yaml here, in a parent folder or in ${ownConfigDirectory({ env })}${env.SIGNALBOX_CONFIG ? '' : ', and SIGNALBOX_CONFIG is not set'}`;
 }
 
 function* directoriesUpFrom(cwd: string, home: string): Generator<string> {
   const { dev } = statSync(cwd);
-  const last = existsSync(home) ? realpathSync(home) : home;
+  const last = settled(home);
   for (let directory = cwd; ; directory = dirname(directory)) {
     yield directory;
     const parent = dirname(directory);
@@ -63,6 +85,10 @@ function* directoriesUpFrom(cwd: string, home: string): Generator<string> {
     const found = statSync(parent);
     if (found.dev !== dev || (found.uid !== 0 && found.uid !== process.getuid?.())) return;
   }
+}
+
+function settled(directory: string): string {
+  return existsSync(directory) ? realpathSync(directory) : directory;
 }
 
 function trusted(file: string): string {

@@ -239,6 +239,8 @@ test('A file can be changed by others if they may write to it or to a directory 
     undefined,
     expect.stringContaining('etc'),
   ]);
+  // A link of another client's file to a device, or an envFile that is one, keeps no other file from being read again.
+  expect(writableByOthers('/dev/null')).toBeUndefined();
   // In a sticky directory nobody can replace the file of somebody else.
   chmodSync(join(home, 'etc'), 0o1777);
   expect(writableByOthers(link)).toBeUndefined();

@@ -42,7 +42,8 @@ function directoriesOver(path: string): string[] {
 
 function openness(found: Stats, user: User): string | undefined {
   if (found.uid !== 0 && found.uid !== user.uid) return `belongs to another user (${found.uid})`;
-  const isProtected = found.isDirectory() && (found.mode & sticky) !== 0;
+  // What is written to a device such as /dev/null is not read back from it.
+  const isProtected = found.isCharacterDevice() || (found.isDirectory() && (found.mode & sticky) !== 0);
   const othersMayWrite = isPrivateGroup(found.gid, user) ? anybodyMayWrite : groupMayWrite | anybodyMayWrite;
   return (found.mode & othersMayWrite) !== 0 && !isProtected
     ? 'can be written by others (chmod go-w mends it)'

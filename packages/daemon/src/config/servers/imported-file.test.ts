@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../read-config.ts';
 import { type ImportedText, readImportedFile, readImportedFileInSteps } from './imported-file.ts';
 
@@ -169,6 +169,17 @@ test('The lines of a file are those that people see, however much of it is passe
   ]);
 });
 
+test('A TOML file that its client has only emptied yet keeps its servers.', () => {
+  const [file, own] = [join(directory, 'config.toml'), join(directory, 'emptied.yaml')];
+  writeFileSync(file, '[mcp_servers.a]\ncommand = "x"\n');
+  writeFileSync(own, 'mcpConfig: config.toml');
+  const inForce = readConfig(own, { env: {} });
+  writeFileSync(file, '\n');
+  const { mcpServers, unreadFiles } = readConfig(own, { env: {}, inForce });
+  expect(mcpServers).toEqual(inForce.mcpServers);
+  expect(unreadFiles).toEqual([expect.stringContaining('config.toml:1: is empty; ')]);
+});
+
 test('A file that a reference of another client names is read only if it is a file: reading a pipe would wait.', () => {
   const own = join(directory, 'referring.yaml');
   execFileSync('mkfifo', [join(directory, 'secret')]);
@@ -187,18 +198,44 @@ test('A file that a reference of another client names is read only if it is a fi
   ]);
 });
 
-test('The switches of Copilot in a file beside that of its servers are watched, also while there is no such file.', () => {
-  mkdirSync(join(directory, '.copilot'));
-  const own = join(directory, 'switches.yaml');
-  const switches = join(directory, '.copilot', 'settings.json');
-  writeFileSync(join(directory, '.copilot', 'mcp-config.json'), '{"mcpServers":{"a":{"command":"x"}}}');
-  writeFileSync(own, 'mcpConfig: .copilot/mcp-config.json');
-  const before = readConfig(own, { env: {} });
-  expect(before.files).toMatchObject({ [switches]: '' });
-  expect(before.mcpServers.a?.disabled).toBeFalsy();
-  writeFileSync(switches, '{"disabledMcpServers":["a"]}');
-  expect(readConfig(own, { env: {} }).mcpServers.a?.disabled).toBe(true);
-});
+/** A file of a client with the file in which it switches the servers off, and how that says that `a` is off. */
+const switched: readonly [client: string, servers: string, switches: string, off: string][] = [
+  ['Copilot', '.copilot/mcp-config.json', '.copilot/settings.json', '// x\n{"disabledMcpServers":["a"]}'],
+  ['Gemini CLI', '.gemini/settings.json', '.gemini/mcp-server-enablement.json', '{"a":{"enabled":false}}'],
+];
+
+test.each(switched)(
+  'The switches of %s are watched, also while there is no such file, and stay as they were while it cannot be read.',
+  (client, servers, file, off) => {
+    vi.stubEnv('HOME', directory);
+    const switches = join(directory, file);
+    mkdirSync(dirname(switches), { recursive: true });
+    writeFileSync(join(directory, servers), '{"mcpServers":{"A":{"command":"x"},"b":{"command":"x"}}}');
+    symlinkSync(servers, join(directory, `${client}.json`));
+    const own = join(directory, 'switches.yaml');
+    writeFileSync(own, JSON.stringify({ mcpConfig: `${client}.json` }));
+    const before = readConfig(own, { env: {} });
+    expect(before.files).toMatchObject({ [switches]: 'there is no such file' });
+    expect(before.mcpServers.A?.disabled).toBeFalsy();
+
+    writeFileSync(switches, off);
+    const inForce = readConfig(own, { env: {} });
+    expect(inForce.mcpServers).toMatchObject({ A: { disabled: true }, b: { command: 'x' } });
+
+    writeFileSync(switches, off.slice(0, -1));
+    const kept = readConfig(own, { env: {}, inForce });
+    expect(kept.mcpServers).toEqual(inForce.mcpServers);
+    expect(kept.unreadFiles).toEqual([
+      expect.stringContaining(`${file}: is half-written: it ends in the middle; the servers of `),
+    ]);
+    const { mcpServers, leftOut, warnings } = readConfig(own, { env: {} });
+    expect({ mcpServers, leftOut }).toEqual({ mcpServers: {}, leftOut: ['A', 'b'] });
+    expect(warnings[0]).toContain('which may switch it off, is half-written');
+
+    rmSync(switches);
+    expect(readConfig(own, { env: {}, inForce: kept }).mcpServers).toEqual(inForce.mcpServers);
+  },
+);
 
 test('Of what stands beside the servers, all that a format reads is read, so that restrictions hold, and nothing else.', () => {
   const own = join(directory, 'restricted.yaml');

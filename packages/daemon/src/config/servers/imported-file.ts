@@ -1,8 +1,9 @@
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { messageOf } from '@signalbox/protocol';
 import { errnoOf } from '@signalbox/protocol/internal';
-import { JsonSkim, type KeptPart, maxCopied } from '../document/json-skim.ts';
+import { JsonSkim, type KeptPart, maxCopied, type SkimProblem } from '../document/json-skim.ts';
 import { clientFormats } from './formats/client-formats.ts';
 
 /** An import statement would read every export of `node:crypto`, and one of them loads all of Web Crypto. */
@@ -92,7 +93,8 @@ class Reading {
   #bytes = 0;
 
   constructor(file: string, pointers: Pointers) {
-    this.#skim = file.endsWith('.toml') ? new WholeText() : new JsonSkim(partFor(pointers));
+    const partOf = wholeFiles.has(basename(file)) ? () => 'all' as const : partFor(pointers);
+    this.#skim = file.endsWith('.toml') ? new WholeText() : new JsonSkim(partOf);
   }
 
   /** Takes the next bytes. Returns false if no more are needed. */
@@ -119,14 +121,20 @@ class WholeText {
     return true;
   }
 
-  end(): { text: string } {
-    return { text: this.#text };
+  /** A program that writes a file empties it first. */
+  end(): { text: string } | { problem: SkimProblem } {
+    const isEmpty = this.#text.trim() === '';
+    return isEmpty ? { problem: { line: 1, message: 'is empty' } } : { text: this.#text };
   }
 }
 
 /** The members that a format reads. The name of one that no format reads may be like that of one. */
 const readKeys = new Set(clientFormats.flatMap(({ section, alsoRead = [] }) => [section, ...alsoRead]));
 const isRead = (key: string): boolean => readKeys.has(key) || /mcp|servers/i.test(key);
+
+const wholeFiles = new Set(
+  clientFormats.flatMap(({ switches }) => (switches?.isWhole ? [basename(switches.path)] : [])),
+);
 
 /** Says what is kept of a JSON file: the ways to the objects that hold servers, and what these say of servers. */
 function partFor(pointers: Pointers): (path: readonly string[]) => KeptPart {

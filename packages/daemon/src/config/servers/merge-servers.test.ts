@@ -72,6 +72,17 @@ mcpServers:
   });
 });
 
+test('An entry that is left out stays out, also under a name that every object of JavaScript has.', async () => {
+  const names = ['constructor', 'toString', 'hasOwnProperty'];
+  const { mcpServers, leftOut, problems } = await read({
+    'signalbox.yaml': 'mcpConfig: mcp.json',
+    'mcp.json': {
+      mcpServers: Object.fromEntries(names.map((name) => [name, { command: 'x', sandbox: {} }])),
+    },
+  });
+  expect({ mcpServers, leftOut, problems }).toEqual({ mcpServers: {}, leftOut: names, problems: [] });
+});
+
 test('A refinement of a server that no file names is an error with the nearest name, and one that does not fit its server names the key.', async () => {
   const imported = { 'mcp.json': { mcpServers: { github: { url: 'https://g.test' } } } };
   const { problems } = await read({

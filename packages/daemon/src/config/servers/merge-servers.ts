@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { pathText } from '@signalbox/mcp-host/yaml-files';
@@ -6,10 +7,13 @@ import { clashingServers, serverPart } from '@signalbox/serving';
 import { type FileProblem, type ReadContext, referenceSources, wholeFile } from '../document/config-file.ts';
 import type { ConfigProblem } from '../document/config-problem.ts';
 import { pathIn } from '../document/path-in.ts';
+import { readJsonDocument } from '../document/read-json-document.ts';
 import type { ReferredSecrets } from '../document/references.ts';
 import type { ConfigDocument } from '../schema/config-schema.ts';
 import { entryProblems, isRefinement, type McpServerEntry } from '../schema/server-schema.ts';
 import { textOf } from '../schema/value-schemas.ts';
+import type { Switches } from './formats/client-format.ts';
+import { formatOfPath } from './formats/find-format.ts';
 import { editorVariables, importDirectory } from './import-directory.ts';
 import { type ImportPath, isSamePath, parseImportPath } from './import-path.ts';
 import { checkIsFile, type ImportedText, type Pointers } from './imported-file.ts';
@@ -76,6 +80,8 @@ interface Import extends Omit<ParsedMcpFile, 'problems' | 'lacksServers'> {
   named: string;
   directory: string;
   part: ImportedPart;
+  /** The file in which its client switches servers off. */
+  switches?: ImportedPart;
   /** Why the file can't be used now; empty if it can. */
   unread: ConfigProblem[];
   /** True if nothing of the file is used. */
@@ -124,7 +130,7 @@ export function mergeServers(
     leftOut: [...new Set(leftOut.map(({ server }) => server))],
     leftOutFiles: imports.filter(({ isLeftOut }) => isLeftOut).map(({ named }) => named),
     unread: imports.flatMap((file) => inFile(file.named, file.unread)),
-    imports: imports.map(({ part }) => part),
+    imports: imports.flatMap(({ part, switches }) => (switches ? [part, switches] : [part])),
     problems,
     warnings: [
       ...leftOut.map((problem) => ({
@@ -174,20 +180,24 @@ function importOf(
   context: MergeContext,
 ): Import {
   const { file, pointer } = path;
+  const written = writtenAs(file);
+  const switched = switchesOf(written, context);
   const project = pointer.at(-1);
   // A client that keeps the servers of many projects in one file calls each by its directory.
   const directory = project !== undefined && isAbsolute(project) ? project : importDirectory(file);
   const parse = (text: string): ParsedMcpFile => {
     const sources = referenceSources(file, context, checkIsFile);
     const editor = editorVariables(directory, homedir());
-    return parseMcpFile(text, path, { ...sources, editor }, context.isWanted);
+    const { switches } = switched;
+    return parseMcpFile(text, { file: written, pointer }, { ...sources, editor, switches }, context.isWanted);
   };
   const parsed = 'text' in read ? parse(read.text) : undefined;
   const problems =
     'text' in read ? parsed!.problems : [{ line: read.line, path: wholeFile, message: read.problem }];
   if ('text' in read && problems.length === 0) {
     const part = { ...path, text: read.text };
-    return { ...parsed!, named, directory, part, unread: [], isLeftOut: false };
+    const { part: switches, unread } = switched;
+    return { ...parsed!, named, directory, part, ...(switches && { switches }), unread, isLeftOut: false };
   }
   const isGone = 'isGone' in read && read.isGone;
   const lastGood = parsed?.lacksServers
@@ -201,12 +211,61 @@ function importOf(
   if (lastGood !== undefined) {
     const { problems: _, lacksServers: __, ...kept } = parse(lastGood);
     const part = { ...path, text: lastGood };
-    return { ...kept, named, directory, part, unread, isLeftOut: false };
+    const { part: switches } = switched;
+    const all = [...unread, ...switched.unread];
+    return { ...kept, named, directory, part, ...(switches && { switches }), unread: all, isLeftOut: false };
   }
   return {
     ...{ named, directory, part: path, unread, isLeftOut: true, warnings: [] },
     ...{ names: [], servers: {}, lines: new Map(), secrets: new Map(), skipped: [] },
   };
+}
+
+/** Returns the path that says how a file is written: its own or, if that says nothing, the one that its link leads to. */
+function writtenAs(file: string): string {
+  if (formatOfPath(file)) return file;
+  try {
+    const real = realpathSync(file);
+    return formatOfPath(real) ? real : file;
+  } catch {
+    // The reader of the file says what is wrong with it.
+    return file;
+  }
+}
+
+/**
+ * Reads the file in which the client of a file switches its servers off. While it can't be read, its last good content counts, and
+ * without that it may have switched off any server.
+ */
+function switchesOf(
+  file: string,
+  context: MergeContext,
+): { switches: Switches; part?: ImportedPart; unread: ConfigProblem[] } {
+  const format = formatOfPath(file);
+  if (!format?.switches) return { switches: { content: {} }, unread: [] };
+  const path = { file: pathIn(dirname(file), format.switches.path), pointer: [] };
+  context.onFile(path.file);
+  const read = context.readImport(path.file, [path.pointer]);
+  context.onRead(path.file, read.state);
+  const content = 'text' in read ? contentOf(read.text) : undefined;
+  if ('text' in read && content)
+    return { switches: { content }, part: { ...path, text: read.text }, unread: [] };
+  const isGone = 'isGone' in read && read.isGone;
+  const problem = 'text' in read ? 'is not JSON' : read.problem;
+  const lastGood = context.lastImports.find((part) => isSamePath(part, path))?.text;
+  const known = lastGood === undefined ? undefined : contentOf(lastGood);
+  if (!known) return { switches: isGone ? { content: {} } : { problem }, part: path, unread: [] };
+  const message = `${path.file}: ${problem}; the servers of ${format.clients} that it switches stay as they were`;
+  return {
+    switches: { content: known },
+    part: { ...path, text: lastGood! },
+    unread: [{ line: 1, path: '(file)', message }],
+  };
+}
+
+function contentOf(json: string): Record<string, unknown> | undefined {
+  const read = readJsonDocument(json);
+  return 'problems' in read ? undefined : Object(read.document.toJS());
 }
 
 function keptText(isGone: boolean): string {
@@ -220,7 +279,7 @@ function mergeImports(imports: readonly Import[]): Record<string, MergedServer> 
   for (const name of new Set(imports.flatMap(({ names }) => names))) {
     const holders = imports.filter(({ names }) => names.includes(name));
     const last = holders.at(-1)!;
-    const entry = last.servers[name];
+    const entry = Object.hasOwn(last.servers, name) ? last.servers[name] : undefined;
     if (!entry) continue;
     const replaces = holders.slice(0, -1).map(({ named }) => named);
     const origin = { file: last.named, line: last.lines.get(name)!, replaces };
@@ -246,7 +305,7 @@ function addOwn(
     };
     return [];
   }
-  const base = servers[name];
+  const base = Object.hasOwn(servers, name) ? servers[name] : undefined;
   // Its own file was told already why it is left out.
   if (!base && holders.length > 0) return [];
   const problem = (at: string[], message: string): FileProblem => ({

@@ -7,7 +7,7 @@ import { entryLines, keyText, removeEntries, sectionOf } from '../document/read-
 import { readJsonDocument } from '../document/read-json-document.ts';
 import type { ReferenceSources, ReferredSecrets } from '../document/references.ts';
 import { importedServerSchema, type McpServerEntry, serverNameSchema } from '../schema/server-schema.ts';
-import type { ClientFormat, EntryReader } from './formats/client-format.ts';
+import type { ClientFormat, EntryReader, Switches } from './formats/client-format.ts';
 import { findFormat } from './formats/find-format.ts';
 import { readTomlDocument } from './formats/toml-document.ts';
 import {
@@ -37,6 +37,11 @@ export interface ParsedMcpFile {
   warnings: ConfigProblem[];
 }
 
+/** The environment and the files that another client's file refers to. */
+export interface FileSources extends ReferenceSources {
+  switches?: Switches;
+}
+
 /**
  * Reads another client's configuration in the format of that client. Entries that are not wanted are not looked at, and entries that can't
  * be used as the client means them are left out. Options that mean nothing to Signalbox are ignored with a warning, and so is the rest of
@@ -45,7 +50,7 @@ export interface ParsedMcpFile {
 export function parseMcpFile(
   text: string,
   { file, pointer }: ImportPath,
-  sources: ReferenceSources,
+  sources: FileSources,
   isWanted: (server: string) => boolean,
 ): ParsedMcpFile {
   const nothing = {
@@ -106,7 +111,7 @@ export function namedServers(text: string, path: ImportPath): string[] | undefin
 interface FormattedFile {
   document: Document;
   lineAt: (offset: number) => number;
-  sources: ReferenceSources;
+  sources: FileSources;
   format: ClientFormat;
   root: unknown;
 }
@@ -130,7 +135,7 @@ function translated({ document, lineAt, sources, format, root }: FormattedFile, 
     addSecrets: (text, parts) => secrets.set(text, [...new Set([...(secrets.get(text) ?? []), ...parts])]),
   };
   const spelled = translateKeys(translation, reader);
-  applyRules(translation, Object(root), reader);
+  applyRules(translation, Object(root), sources.switches ?? { content: {} });
   const checked = readBySchema(document, schemaOf(section), { raw: document.toJS(), lineAt });
   const found = checked.problems.map((problem) => {
     const [, server, key, ...rest] = problem.at;

@@ -301,3 +301,24 @@ test('What a pinned server has changed is shown with its diff; only what is show
   const known = { orchestrator: server({ tool_problems: [problem] }), withheld: withheld(1, 'h') };
   expect(attentionOf(facts(known), now)).toHaveLength(1);
 });
+
+test('An agent whose program ended with a failure is named with the cause, and comes first if mail waits for it.', () => {
+  const failed = { at: now - minute, reason: 'ended with exit code 3: cannot open database /x/y' };
+  const [rosa, walt] = attentionOf(
+    facts({
+      agents: [
+        agent({ agent: 'walt', state: 'failed', failed, mail: { unread: 0, held: 0 } }),
+        agent({ state: 'failed', failed }),
+      ],
+    }),
+    now,
+  );
+  const what = 'Its program ended with exit code 3: cannot open database /x/y.';
+  expect(rosa).toMatchObject({
+    who: 'rosa',
+    level: 'now',
+    what: `${what} 2 messages unread.`,
+    since: failed.at,
+  });
+  expect(walt).toMatchObject({ who: 'walt', level: 'soon', what });
+});

@@ -298,7 +298,7 @@ function clockItems(hold: ClockHold | undefined): AttentionItem[] {
 }
 
 function agentItems(agent: AgentSummary, now: number): AttentionItem[] {
-  const { agent: who, state, roles, mail, failing, oldest_at: since } = agent;
+  const { agent: who, state, roles, mail, failing, failed, oldest_at: since } = agent;
   const link = `/agents?agent=${encodeURIComponent(who)}`;
   if (state === 'tools_lost') {
     const what = 'The agent lost its tools, and goes on without them.';
@@ -307,6 +307,13 @@ function agentItems(agent: AgentSummary, now: number): AttentionItem[] {
   if (failing) {
     const what = `Its program fails on every message, and its mail waits: ${failing.reason}`;
     return [{ id: `program of ${who}`, level: 'now', who, what, since: failing.since, link }];
+  }
+  if (failed) {
+    const unread = mail && mail.unread > 0 ? ` ${counted(mail.unread, 'message')} unread.` : '';
+    const what = `Its program ${failed.reason}.${unread}`;
+    return [
+      { id: `program of ${who}`, level: unread === '' ? 'soon' : 'now', who, what, since: failed.at, link },
+    ];
   }
   const isPerson = roles.includes('operator');
   // A person reads mail only after being told about it.

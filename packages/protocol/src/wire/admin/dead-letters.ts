@@ -64,6 +64,12 @@ function deadLetterSchema() {
       attempts: z.int(),
       size: z.int().describe('Bytes of its body.'),
       reason: z.string(),
+      unawaited: z
+        .literal(true)
+        .optional()
+        .describe(
+          'Nobody waits for its answer any more: it is the request of one client, which was told that it was given up.',
+        ),
     })
     .meta({ id: 'DeadLetter', title: 'dead letter', description: 'A message that was given up.' });
 }

@@ -68,6 +68,29 @@ export function reportOperations() {
         cursor: z.string().optional().describe('Asks for the next page. Absent on the last one.'),
       }),
     },
+    failures: {
+      meaning:
+        'Lists the agents whose programs ended with a failure in the last 24 h, as `announce` told, and have not come back. The newest is the last one.',
+      params: z.object({}),
+      result: z.object({
+        agents: z
+          .array(
+            z
+              .object({
+                agent: z.string(),
+                role: z.string(),
+                failed_at: z.number(),
+                reason: z.string().describe('How it ended, as its supervisor or the program itself said.'),
+              })
+              .meta({
+                id: 'FailedProgram',
+                title: 'failed program',
+                description: 'An agent whose program ended with a failure.',
+              }),
+          )
+          .describe('At most 1,000.'),
+      }),
+    },
     stats: {
       meaning: 'Counts what the broker holds.',
       params: z.object({}),

@@ -1,5 +1,6 @@
 import type { RequestOutcome } from '@signalbox/client';
 import { agentOf, type Tool } from '@signalbox/protocol';
+import { visibleLine } from '@signalbox/protocol/internal';
 import type { ToolResult } from '../../tools/tool-result.ts';
 import { type Failure, failure, failureOf, failureResult } from '../failure.ts';
 import { quotedBody } from '../inbox/attested-text.ts';
@@ -87,7 +88,8 @@ function failureOfOutcome({ to }: Ask, outcome: Exclude<RequestOutcome, { status
       return failureOf(outcome.error);
     case 'undeliverable': {
       const why = undeliverable[outcome.reason] ?? outcome.reason;
-      return failure('undeliverable', `${why} (${outcome.reason}); ${heard}`, { mayHaveRun });
+      const detail = outcome.detail === undefined ? '' : `: ${visibleLine(outcome.detail)}`;
+      return failure('undeliverable', `${why} (${outcome.reason}${detail}); ${heard}`, { mayHaveRun });
     }
     case 'timed_out':
       return failure('timed_out', `no answer came in time, and the question is withdrawn; ${heard}`, {
@@ -107,7 +109,7 @@ function failureOfOutcome({ to }: Ask, outcome: Exclude<RequestOutcome, { status
 
 const undeliverable: Readonly<Record<string, string>> = {
   expired: 'nobody answered before the question expired',
-  dead: 'the question was given up after too many tries',
+  dead: 'the question was given up',
   dropped: 'the question was taken away before it was answered',
   forbidden: 'the question was taken back: the token it was sent with is no longer good',
   bad_body: 'the answer cannot be read: it is not JSON',

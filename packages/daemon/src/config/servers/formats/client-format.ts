@@ -22,6 +22,18 @@ export type Meaning =
   | Exclude<Outcome, { entry: unknown }>
   | { read: (value: unknown, reader: EntryReader) => Outcome };
 
+/** A file in which a client keeps which of its servers are off. */
+export interface SwitchFile {
+  /** Relative to the file of the servers, or in the home. */
+  path: string;
+  /** True if the names of the servers are the keys of the file, so that all of it is read. */
+  isWhole?: true;
+  isOff: (content: Readonly<Record<string, unknown>>, server: string) => boolean;
+}
+
+/** The content of a {@link SwitchFile}, empty if there is none, or the reason why it can't be read. */
+export type Switches = { content: Readonly<Record<string, unknown>> } | { problem: string };
+
 /** The rules of the rest of a file for one of its servers. */
 export interface ServerRules {
   disabled?: true;
@@ -49,5 +61,6 @@ export interface ClientFormat {
   /** The other keys of the file that `rules` reads. */
   alsoRead?: readonly string[];
   /** Reads what the rest of the file says about a server. `root` is the object that holds the section. */
-  rules?: (root: Readonly<Record<string, unknown>>, server: string, sources: ReferenceSources) => ServerRules;
+  rules?: (root: Readonly<Record<string, unknown>>, server: string) => ServerRules;
+  switches?: SwitchFile;
 }

@@ -2,10 +2,7 @@
 import { expect, test } from 'vitest';
 import { parseMcpFile } from '../parse-mcp-file.ts';
 
-const files: Readonly<Record<string, string>> = {
-  './settings.json': '// of Copilot\n{ "disabledMcpServers": ["off"] }',
-  '/shop/.env': 'TOKEN=hush\nLEVEL="2"\n',
-};
+const files: Readonly<Record<string, string>> = { '/shop/.env': 'TOKEN=hush\nLEVEL="2"\n' };
 const missing = Object.assign(new Error('not there'), { code: 'ENOENT' });
 
 /** Reads a text, or an object as JSON, as the file of this name. */
@@ -51,16 +48,50 @@ test.each([
   ['mcp.excluded', at.gemini, { mcp: { excluded: ['off'] }, mcpServers: { off: { command: 'x' } } }],
   ['mcp.allowed without it', at.qwen, { mcp: { allowed: ['on'] }, mcpServers: { off: { command: 'x' } } }],
   ['disabledMcpServers', at.claude, { disabledMcpServers: ['off'], mcpServers: { off: { command: 'x' } } }],
-  ['copilot mcp disable', at.copilot, { mcpServers: { off: { type: 'local', command: 'x' } } }],
+  [
+    'mcp.excluded in another case',
+    at.gemini,
+    { mcp: { excluded: ['Off '] }, mcpServers: { off: { command: 'x' } } },
+  ],
+  [
+    'mcp.excluded in a file of another place',
+    at.claude,
+    { mcp: { excluded: ['off'] }, mcpServers: { off: { command: 'x' } } },
+  ],
 ])('A server is off by %s.', (_, file, content) => {
   expect(read(file, content).servers.off).toMatchObject({ command: 'x', disabled: true });
 });
 
+/** A file with its content, and what comes of it. */
+type Case<Outcome> = readonly [file: string, content: string | object, outcome: Outcome];
+
 const stdio = { type: 'stdio', command: 'x' };
-test.each([
+test.each<Case<object>>([
   [at.copilot, { mcpServers: { a: { ...stdio, tools: ['*'] } } }, {}],
   [at.copilot, { mcpServers: { a: { ...stdio, tools: [] } } }, { includeTools: [] }],
-  [at.gemini, { mcpServers: { a: { ...stdio, includeTools: ['r,s'] } } }, { includeTools: ['r,s'] }],
+  [
+    at.gemini,
+    { mcpServers: { a: { ...stdio, includeTools: ['r,s', 't(x)'] } } },
+    { includeTools: ['r,s', 't'] },
+  ],
+  [
+    at.gemini,
+    { tools: { exclude: ['mcp_a_w', 'run_shell_command(rm)', 'mcp_b_w'] }, mcpServers: { a: stdio } },
+    { excludeTools: ['w', 'run_shell_command'] },
+  ],
+  [
+    at.qwen,
+    { permissions: { deny: ['mcp__a__w(x)', 'Bash', 'mcp__b'], ask: ['Bash'] }, mcpServers: { a: stdio } },
+    { excludeTools: ['w'] },
+  ],
+  ...['mcp__a', 'mcp_a_*', 'mcp__*', '*'].map(
+    (rule) =>
+      [
+        at.claude,
+        { permissions: { deny: [rule] }, mcpServers: { a: stdio } },
+        { excludeTools: ['*'] },
+      ] as const,
+  ),
   [
     at.gemini,
     { mcpServers: { a: { ...stdio, excludeTools: ['w,d'] } } },
@@ -77,6 +108,12 @@ test.each([
     { mcp: { a: { ...stdio, command: ['x'] } }, tools: { 'a_w*': false } },
     { excludeTools: ['w*'] },
   ],
+  [
+    at.opencode,
+    { mcp: { a: { ...stdio, command: ['x'] } }, tools: { '*': false, a_r: true } },
+    { includeTools: ['r'] },
+  ],
+  [at.opencode, { mcp: { a: { ...stdio, command: ['x'] } }, permission: 'deny' }, { excludeTools: ['*'] }],
   [
     at.opencode,
     {
@@ -109,7 +146,7 @@ test.each([
   );
 });
 
-test.each([
+test.each<Case<string | RegExp>>([
   [
     at.gemini,
     { mcpServers: { a: { command: '$NONE' } } },
@@ -170,6 +207,72 @@ test.each([
     { mcp: { a: { type: 'local', command: ['x'] } }, tools: { a_w: false, 'a_*': true } },
     /^mcp\.a: the file has rules/,
   ],
+  ...[
+    { tools: { '*_w': false } },
+    { permission: { 'a?w': 'deny' } },
+    { agent: { plan: { tools: { a_w: false } } } },
+    { mode: { plan: { permission: 'deny' } } },
+  ].map(
+    (rules) =>
+      [
+        at.opencode,
+        { mcp: { a: { type: 'local', command: ['x'] } }, ...rules },
+        /^mcp\.a: the file has rules/,
+      ] as const,
+  ),
+  ...[at.gemini, at.qwen, at.copilot, at.claude].map(
+    (file) =>
+      [
+        file,
+        { mcpServers: { a: { command: 'x', includeTools: ['r*'] } } },
+        /^mcpServers\.a\.includeTools: its client reads \* as part of a name/,
+      ] as const,
+  ),
+  [
+    at.codex,
+    '[mcp_servers.a]\ncommand = "x"\nenabled_tools = ["*"]',
+    /^mcp_servers\.a\.enabled_tools: its client reads \*/,
+  ],
+  [
+    at.codex,
+    '[mcp_servers.a]\ncommand = "x"\n[mcp_servers.a.tools.w]\nenabled = false',
+    /^mcp_servers\.a\.tools: /,
+  ],
+  [
+    at.codex,
+    '[mcp_servers.a]\ncommand = "x"\nenvironment_id = "remote"',
+    /^mcp_servers\.a\.environment_id: its client starts the server elsewhere/,
+  ],
+  ...[
+    { mcp: { excluded: 'a' } },
+    { mcp: { allowed: { a: true } } },
+    { disabledMcpServers: { a: true } },
+    { tools: { exclude: [1] } },
+    { permissions: { deny: 'mcp__a' } },
+  ].map(
+    (rules) =>
+      [
+        at.claude,
+        { ...rules, mcpServers: { a: { command: 'x' } } },
+        /^mcpServers\.a: '[\w.]+' of the file must be a list of names$/,
+      ] as const,
+  ),
+  ...[{ permissions: { ask: ['mcp__a__w'] } }, { tools: { confirmationRequired: ['mcp_a_w'] } }].map(
+    (rules) =>
+      [
+        at.gemini,
+        { ...rules, mcpServers: { a: { command: 'x' } } },
+        /^mcpServers\.a: its client asks a person/,
+      ] as const,
+  ),
+  ...['isActive', 'ENABLED', 'available_tools', 'tool_configuration', 'blacklist', 'hidden', 'trusted'].map(
+    (key) =>
+      [
+        at.claude,
+        { mcpServers: { a: { command: 'x', [key]: false } } },
+        RegExp(`^mcpServers\\.a\\.${key}: may hold the server back`),
+      ] as const,
+  ),
   [
     at.amp,
     { 'amp.mcpServers': { a: { command: 'x' } }, 'amp.permissions': [] },

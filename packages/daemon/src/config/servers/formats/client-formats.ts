@@ -8,11 +8,13 @@ import {
 } from './client-references.ts';
 import {
   approvalMode,
-  asksFirst,
   bearerVariable,
+  codexEnvironment,
+  codexTools,
   commandWords,
   enabled,
   envFile,
+  exactTools,
   excludedTools,
   headerVariables,
   includedTools,
@@ -20,7 +22,15 @@ import {
   passedVariables,
   time,
 } from './meanings.ts';
-import { allowedServers, copilotSwitches, namedOff, prefixRules } from './server-rules.ts';
+import {
+  allOf,
+  allowedServers,
+  copilotSwitches,
+  geminiSwitches,
+  namedOff,
+  prefixRules,
+  toolRules,
+} from './server-rules.ts';
 
 const itsOwnClient: Meaning = {
   ignored: 'it tells the client whether to ask before calls; here roles decide',
@@ -29,6 +39,15 @@ const signsIn: Meaning = { ignored: 'signing in is set by auth in signalbox.yaml
 const headersOfProgram: Meaning = {
   refused: 'its client gets headers from a program: put them into headers, by variables or files',
 };
+
+const settingsRules = {
+  alsoRead: ['mcp', 'disabledMcpServers', 'tools', 'excludeTools', 'permissions'],
+  rules: allOf(allowedServers, namedOff('disabledMcpServers'), toolRules),
+};
+/** Clients that read the names of tools as they stand, and no `*` in them. */
+const exactNames: Readonly<Record<string, Meaning>> = Object.fromEntries(
+  ['tools', 'includeTools', 'enabledTools', 'enabled_tools', 'allowedTools'].map((key) => [key, exactTools]),
+);
 
 const ampRules = ['amp.mcpPermissions', 'amp.tools.disable', 'amp.permissions'];
 
@@ -48,9 +67,11 @@ export const commonKeys: Readonly<Record<string, Meaning>> = {
   disabled_tools: excludedTools,
   timeout: time('timeoutMs', 1),
   envFile,
+  env_file: envFile,
   trust: itsOwnClient,
   alwaysAllow: itsOwnClient,
   autoApprove: itsOwnClient,
+  alwaysLoadTools: { ignored: 'roles decide which tools are listed, and how' },
   oauth: signsIn,
   headersHelper: headersOfProgram,
   authProviderType: {
@@ -65,26 +86,27 @@ export const clientFormats: readonly ClientFormat[] = [
     section: 'mcpServers',
     file: /[\\/]\.gemini[\\/]settings\.json$/,
     references: geminiReferences,
+    keys: exactNames,
     firstOf: ['httpUrl', 'url', 'command'],
-    alsoRead: ['mcp'],
-    rules: allowedServers,
+    ...settingsRules,
+    switches: geminiSwitches,
   },
   {
     clients: 'Qwen Code',
     section: 'mcpServers',
     file: /[\\/]\.qwen[\\/]settings\.json$/,
     references: qwenReferences,
+    keys: exactNames,
     firstOf: ['httpUrl', 'url', 'command'],
     urlAlone: 'sse',
-    alsoRead: ['mcp'],
-    rules: allowedServers,
+    ...settingsRules,
   },
   {
     clients: 'Copilot CLI',
     section: 'mcpServers',
-    file: /[\\/]\.copilot[\\/]mcp-config\.json$/,
+    file: /[\\/]mcp-config\.json$/,
     references: editorReferences,
-    rules: copilotSwitches,
+    switches: copilotSwitches,
   },
   {
     clients: 'Cline',
@@ -97,8 +119,7 @@ export const clientFormats: readonly ClientFormat[] = [
     clients: 'Claude Code, Copilot, Cursor and others',
     section: 'mcpServers',
     references: editorReferences,
-    alsoRead: ['disabledMcpServers'],
-    rules: namedOff('disabledMcpServers'),
+    ...settingsRules,
   },
   { clients: 'VS Code', section: 'servers', references: editorReferences },
   {
@@ -115,14 +136,10 @@ export const clientFormats: readonly ClientFormat[] = [
       startup_timeout_ms: time('startTimeoutMs', 1),
       tool_timeout_sec: time('timeoutMs', 1000),
       default_tools_approval_mode: approvalMode(['auto', 'approve']),
-      tools: {
-        read: (value) =>
-          Object.values(Object(value)).every((tool) =>
-            ['auto', 'approve', undefined].includes(Object(tool).approval_mode),
-          )
-            ? { ignored: 'roles decide which calls are made' }
-            : { refused: asksFirst },
-      },
+      enabled_tools: exactTools,
+      tools: codexTools,
+      environment_id: codexEnvironment,
+      experimental_environment: codexEnvironment,
     },
   },
   {
@@ -134,14 +151,20 @@ export const clientFormats: readonly ClientFormat[] = [
       environment: ours('env'),
       timeout: time('startTimeoutMs', 1),
     },
-    alsoRead: ['tools', 'permission'],
+    alsoRead: ['tools', 'permission', 'agent', 'mode'],
     rules: (root, server) =>
-      prefixRules(`${server.replace(/[^a-zA-Z0-9_-]/g, '_')}_`, [root.tools, root.permission]),
+      prefixRules(
+        `${server.replace(/[^a-zA-Z0-9_-]/g, '_')}_`,
+        [root.tools, root.permission],
+        [root.agent, root.mode],
+      ),
   },
   {
     clients: 'Amp',
     section: 'amp.mcpServers',
     references: editorReferences,
+    // Amp reads patterns as we do.
+    keys: { includeTools: ours('includeTools') },
     alsoRead: ampRules,
     rules: (root) =>
       ampRules.some((key) => root[key] !== undefined)

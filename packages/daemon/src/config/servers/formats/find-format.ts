@@ -8,10 +8,15 @@ interface NoFormat {
   lacksServers: boolean;
 }
 
+/** Returns the format of a file that is always of one format, by its path. */
+export function formatOfPath(file: string): ClientFormat | undefined {
+  return clientFormats.find((format) => format.file?.test(file));
+}
+
 /** Finds the format of a file by its path and the object in it that holds the servers. */
 export function findFormat(file: string, root: unknown): ClientFormat | NoFormat {
   const keys = typeof root === 'object' && root !== null && !Array.isArray(root) ? Object.keys(root) : [];
-  const ofFile = clientFormats.find((format) => format.file?.test(file));
+  const ofFile = formatOfPath(file);
   if (ofFile) {
     const { clients, section } = ofFile;
     return keys.includes(section)

@@ -19,10 +19,28 @@ export const enabled: Meaning = {
   read: (value) => ({ entry: { disabled: typeof value === 'boolean' ? !value : value } }),
 };
 
+/**
+ * The names of the only tools that are offered. A client that reads `*` as a name offers no tool for it, so that an entry with a pattern
+ * can't be used. Gemini and Qwen pass over a bracket behind a name.
+ */
+export const exactTools = {
+  read: (value: unknown): Outcome => {
+    if (!Array.isArray(value)) return { entry: { includeTools: value } };
+    if (value.some((name) => typeof name === 'string' && name.includes('*')))
+      return { refused: 'its client reads * as part of a name: name the tools one by one' };
+    return {
+      entry: {
+        includeTools: value.map((name) =>
+          typeof name === 'string' ? name.replace(/^(.+?)\(.*$/s, '$1') : name,
+        ),
+      },
+    };
+  },
+} satisfies Meaning;
+
 /** The names of the only tools that are offered; `*` among them stands for all. */
 export const includedTools: Meaning = {
-  read: (value) =>
-    Array.isArray(value) && value.includes('*') ? { entry: {} } : { entry: { includeTools: value } },
+  read: (value) => (Array.isArray(value) && value.includes('*') ? { entry: {} } : exactTools.read(value)),
 };
 
 /** The names of the tools that are not offered. A text with commas, as `mcp add --exclude-tools a,b` writes it, names several. */
@@ -111,6 +129,25 @@ export const approvalMode = (allowed: readonly string[]): Meaning => ({
       ? { ignored: 'roles decide which calls are made' }
       : { refused: asksFirst },
 });
+
+/** Codex's rules for single tools. It has none but a person's approval. */
+export const codexTools: Meaning = {
+  read: (value) => {
+    const rules = Object.values(Object(value)).flatMap((tool) => Object.entries(Object(tool)));
+    const isOpen = rules.every(
+      ([key, mode]) => key === 'approval_mode' && ['auto', 'approve'].includes(String(mode)),
+    );
+    return isOpen ? { ignored: 'roles decide which calls are made' } : { refused: asksFirst };
+  },
+};
+
+/** The place where Codex starts a server. */
+export const codexEnvironment: Meaning = {
+  read: (value) =>
+    value === 'local'
+      ? { ignored: 'Signalbox starts servers here' }
+      : { refused: 'its client starts the server elsewhere: write it into signalbox.yaml' },
+};
 
 /** The reason for an entry whose calls a person approves at its client. */
 export const asksFirst =

@@ -3,7 +3,7 @@ import { type Document, isMap, isNode, isScalar, isSeq, Pair, type Scalar, visit
 import type { ConfigProblem } from '../../document/config-problem.ts';
 import { keyText } from '../../document/read-document.ts';
 import { mcpServerSchema } from '../../schema/server-schema.ts';
-import type { ClientFormat, EntryReader, Meaning, Outcome } from './client-format.ts';
+import type { ClientFormat, EntryReader, Meaning, Outcome, ServerRules, Switches } from './client-format.ts';
 import { commonKeys } from './client-formats.ts';
 
 /** A reason why an entry of another client's file is left out. */
@@ -30,7 +30,7 @@ const transports: Readonly<Record<string, string>> = {
 };
 /** The names of options that may hold a server back. An entry with such an option that Signalbox does not know is not used. */
 const holdsBack =
-  /sandbox|permission|permit|approv|confirm|restrict|den(y|ied)|block|exclu|disab|allow|filter|read_?-?only|polic/i;
+  /sandbox|permission|permit|approv|confirm|consent|restrict|limit|den(y|ied)|block|exclu|disab|enabl|activ|allow|filter|only|polic|trust|safe|secur|guard|protect|isolat|network|(white|black)_?-?list|hid(e|den)|ignor|omit|skip|suspend|pause|^off$|^ask|tools?$|tool_?(set|config)/i;
 
 /**
  * Removes the options that mean nothing to Signalbox, with a warning each, before any reference in them is read. An entry is removed if an
@@ -89,16 +89,16 @@ export function translateKeys(translation: Translation, reader: EntryReader): Ma
   return spelled;
 }
 
-/** Applies what the rest of the file says about its servers. */
+/** Applies what the rest of the file says about its servers, and the file in which its client switches them off. */
 export function applyRules(
   translation: Translation,
   root: Readonly<Record<string, unknown>>,
-  { sources }: EntryReader,
+  switches: Switches,
 ): void {
   const { document, entries, format } = translation;
   for (const item of [...entries.items]) {
     if (!isMap(item.value)) continue;
-    const { refused, ...rules } = format.rules?.(root, keyText(item), sources) ?? {};
+    const { refused, ...rules } = rulesOf(format, root, keyText(item), switches);
     if (refused !== undefined) report(translation, item, undefined, { refused });
     for (const [key, value] of Object.entries(rules)) {
       const before = item.value.items.find((pair) => keyText(pair) === key);
@@ -106,6 +106,18 @@ export function applyRules(
       if (!before) item.value.items.push(after);
     }
   }
+}
+
+function rulesOf(
+  { rules, switches: switchFile }: ClientFormat,
+  root: Readonly<Record<string, unknown>>,
+  server: string,
+  switches: Switches,
+): ServerRules {
+  if (switchFile && 'problem' in switches)
+    return { refused: `${switchFile.path}, which may switch it off, ${switches.problem}` };
+  const isOff = 'content' in switches && switchFile?.isOff(switches.content, server);
+  return { ...rules?.(root, server), ...(isOff && { disabled: true }) };
 }
 
 function meaningOf(format: ClientFormat, pair: Pair): Meaning | undefined {
