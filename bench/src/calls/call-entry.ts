@@ -9,7 +9,7 @@ import { openRawStdioClient, type StdioServer } from './raw-stdio-client.ts';
 export type CallEntry =
   | ({ enters: 'stdio'; tool: string } & StdioServer)
   | ({ enters: 'http' } & HttpServer)
-  | { enters: 'executor'; tool: string; url: string; token: string }
+  | { enters: 'executor'; tool: string; url: string; agent: string; token: string }
   | { enters: 'host'; server: string };
 
 const timeoutMs = 60_000;
@@ -24,7 +24,7 @@ export async function openEntry(entry: CallEntry): Promise<CallableTool> {
       const executor = await McpProxyExecutor.connect({
         url: entry.url,
         token: entry.token,
-        agent: 'client',
+        agent: entry.agent,
       });
       return {
         call: async (message) => {

@@ -97,7 +97,7 @@ function candidatesOf({
   before: URL | undefined;
   opened: AsyncDisposableStack;
 }): Candidate[] {
-  const { url, token } = ours;
+  const { url, executor } = ours;
   const overStdio = { over: 'stdio', part: 'compared' } as const;
   const overHttp = { over: 'http', part: 'compared' } as const;
   const layer = { over: 'stdio', part: 'layer' } as const;
@@ -219,7 +219,10 @@ function candidatesOf({
       name: 'executor',
       title: 'worker library',
       ...layer,
-      open: () => ({ entry: { enters: 'executor', tool: safeTool, url, token }, processes: async () => [] }),
+      open: () => ({
+        entry: { enters: 'executor', tool: safeTool, url, ...executor },
+        processes: async () => [],
+      }),
     },
   ];
 }

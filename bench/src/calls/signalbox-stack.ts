@@ -11,8 +11,8 @@ export interface SignalboxStack extends AsyncDisposable {
   /** The JavaScript file of the command. */
   command: string;
   url: string;
-  /** The token of the agent `client`. */
-  token: string;
+  /** The agent of the worker library: one agent has few lanes. */
+  executor: { agent: string; token: string };
   /** The environment of a worker whose agent is `client`. It has a face of its own. */
   env: Record<string, string>;
   /** The same for one that uses the face of `up`. */
@@ -51,10 +51,9 @@ export async function startSignalbox(
   const { ready } = opened.use(await startUp([command], { home, env }));
   const { broker, orchestrator, face } = ready;
   const names = Array.from({ length: workers }, (_, at) => `worker-${at}`);
-  const tokens = await issueWorkerTokens(ready, ['client', ...names], 'developer');
-  const token = tokens.client!;
+  const tokens = await issueWorkerTokens(ready, ['client', 'executor', ...names], 'developer');
   const tokenFile = join(home, 'client.token');
-  await writeFile(tokenFile, token, { mode: 0o600 });
+  await writeFile(tokenFile, tokens.client!, { mode: 0o600 });
   const { url } = broker;
   const workerEnv = {
     ...env,
@@ -64,7 +63,8 @@ export async function startSignalbox(
   };
   const resources = opened.move();
   return {
-    ...{ command, url, token, env: workerEnv },
+    ...{ command, url, env: workerEnv },
+    executor: { agent: 'executor', token: tokens.executor! },
     shimEnv: { ...workerEnv, SIGNALBOX_FACE: join(home, 'state', 'face.sock') },
     faceUrl: face!.url!,
     workerTokens: names.map((name) => tokens[name]!),
