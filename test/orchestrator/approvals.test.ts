@@ -113,10 +113,10 @@ test('neither the agent itself, nor a token outside its roles, nor an observer d
   const own = await stack.approver('rosa#2', ['*'], 'worker');
   expect(await refusalOf(own)).toContain('permission_denied: nobody decides on its own calls');
   expect(await refusalOf(await stack.client('rosa'))).toContain(
-    "op 'decide' is not allowed for role 'worker'",
+    "permission operator or approver, and this one has the role 'worker'",
   );
   expect(await refusalOf(await stack.client('operator.viewer', 'observer'))).toContain(
-    "op 'decide' is not allowed for role 'observer'",
+    "permission operator or approver, and this one has the role 'observer'",
   );
   const elsewhere = await stack.approver('bridge', ['reader', 'work']);
   expect(await refusalOf(elsewhere)).toContain("decides on calls of 'reader', 'work'");
