@@ -15,7 +15,7 @@ interface Setup extends AsyncDisposable {
   /** A new connection of bob, subscribed, and the message that it is offered, which it works on. */
   work(
     subscription?: Record<string, unknown>,
-  ): Promise<{ bob: WireClient; attempt: unknown; sinceTriedMs: unknown }>;
+  ): Promise<{ bob: WireClient; seq: unknown; attempt: unknown; sinceTriedMs: unknown }>;
   /** Moves the broker's clock. */
   advance(ms: number): void;
   /** Resolves when this agent has no connection. */
@@ -38,7 +38,7 @@ async function setUp(): Promise<Setup> {
       const { seq, attempt, since_tried_ms: sinceTriedMs } = await bob.next('message');
       bob.send({ type: 'working', seqs: [seq] });
       await barrier(bob);
-      return { bob, attempt, sinceTriedMs };
+      return { bob, seq, attempt, sinceTriedMs };
     },
     advance: (ms) => {
       now += ms;
@@ -57,13 +57,13 @@ describe('an attempt', () => {
   it('is not a message that is given back because something else failed, however often', async () => {
     await using setup = await setUp();
     await deliver(setup.alice, 'bob', 'a');
-    const { bob, attempt } = await setup.work();
+    const { bob, seq, attempt } = await setup.work();
     expect(attempt).toBeUndefined();
     for (let i = 0; i < 6; i++) {
-      bob.send({ type: 'nack', seqs: [1], counts: false, reason: 'its program is failing' });
+      bob.send({ type: 'nack', seqs: [seq], counts: false, reason: 'its program is failing' });
       expect((await bob.next('message')).attempt).toBeUndefined();
     }
-    bob.send({ type: 'nack', seqs: [1], counts: false, dead: true, reason: 'given up' });
+    bob.send({ type: 'nack', seqs: [seq], counts: false, dead: true, reason: 'given up' });
     await barrier(bob);
     const operator = await connectOperator(setup.broker);
     expect(await admin(operator, 'dead_list')).toMatchObject({ messages: [{ reason: 'given up' }] });
