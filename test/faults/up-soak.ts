@@ -139,7 +139,7 @@ export async function runUpSoak(options: UpSoakOptions): Promise<UpSoakReport> {
   return { samples, expectedProcesses, wrong, done };
 }
 
-/** How a call ended: `ok`, or the code of its error. */
+/** The end of a call: `ok` or the code of its error. */
 interface CallEnd {
   code: string;
   mayHaveRun: boolean;

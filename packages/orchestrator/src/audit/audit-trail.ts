@@ -116,6 +116,7 @@ export class AuditTrail implements AsyncDisposable {
     this.#timer = undefined;
     this.#sending ??= this.#sendAll().finally(() => {
       this.#sending = undefined;
+      if (this.#isEnded) return;
       if (this.#isUrgent) this.#send();
       else if (this.#waiting.length > 0) this.#sendLater();
     });

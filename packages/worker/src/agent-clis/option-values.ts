@@ -21,7 +21,7 @@ function placesOf(words: readonly string[], option: string): { at: number[]; val
   });
 }
 
-/** Returns true for an option whose value may be the next word, whatever that is. The known ones have none. */
+/** Returns true for an option whose value may be the next word, also one that begins with a dash. The known ones have none. */
 function mayTakeValue(word = ''): boolean {
   return word.startsWith('-') && !word.includes('=') && !['-p', '--print'].includes(word);
 }

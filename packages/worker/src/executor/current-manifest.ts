@@ -159,8 +159,8 @@ export class CurrentManifest {
       fresh,
     });
     this.#notReady = manifest.not_ready ?? [];
-    if (manifest.unchanged || !manifest.tools || manifest.version === known.version) return known;
-    return readManifest(manifest);
+    if (manifest.version === known.version) return known;
+    return manifest.unchanged || !manifest.tools ? this.#shown : readManifest(manifest);
   }
 
   #refreshInBackground(): void {

@@ -22,7 +22,7 @@ export interface CallKey {
   over: Promise<void>;
   /** True if the client has the answer already. The call is repeated, at another process, only to continue the work that it began. */
   isAnswered: boolean;
-  /** The epoch of the lane on which the call may be started, if whoever repeats the call knows it. */
+  /** The epoch of the lane on which the call may be started, if the process that repeats the call knows it. */
   epoch?: string | undefined;
   /** Makes the call be repeated at another process even when it is answered, until the promise resolves. */
   outlive(until: Promise<void>): void;

@@ -24,8 +24,8 @@ export async function readFleet(client: BrokerClient): Promise<Fleet> {
 }
 
 /**
- * Lists the connected agents, the groups and offline agents with mail, and those whose programs failed, in the order of their names. `more` says that there may be
- * other offline agents with mail.
+ * Lists the connected agents, the groups and offline agents with mail, and those whose programs failed, in the order of their names.
+ * `more` says that there may be other offline agents with mail.
  */
 export function summariesOf({ connections, waiting, failed }: Fleet): {
   agents: AgentSummary[];

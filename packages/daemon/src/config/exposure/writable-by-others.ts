@@ -42,7 +42,7 @@ function directoriesOver(path: string): string[] {
 
 function openness(found: Stats, user: User): string | undefined {
   if (found.uid !== 0 && found.uid !== user.uid) return `belongs to another user (${found.uid})`;
-  // What is written to a device such as /dev/null is not read back from it.
+  // A device such as /dev/null does not give back what was written to it.
   const isProtected = found.isCharacterDevice() || (found.isDirectory() && (found.mode & sticky) !== 0);
   const othersMayWrite = isPrivateGroup(found.gid, user) ? anybodyMayWrite : groupMayWrite | anybodyMayWrite;
   return (found.mode & othersMayWrite) !== 0 && !isProtected
