@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { command } from '../agents/agent-sessions.ts';
 import { gateOperations } from './gate-operations.ts';
 import { openStack } from './stack.ts';
@@ -9,6 +9,9 @@ test('A stack of the gate carries out each operation through signalbox up, and g
     expect(await stack.run(operation, 64), operation).toBeGreaterThan(0);
   }
   await stack.tidy();
-  process.kill(stack.pids.at(-1)!, 'SIGKILL');
+  const last = stack.pids.at(-1)!;
+  process.kill(last, 'SIGKILL');
+  // Until its parent has noted its end.
+  await vi.waitFor(() => expect(() => process.kill(last, 0)).toThrow('ESRCH'));
   await expect(stack.run('enqueue', 64)).rejects.toThrow('a process of the stack has ended');
 });

@@ -406,9 +406,9 @@ export interface ServedRequest {
   progress(body: unknown): void;
   /**
    * Says that work begins: from now on, losing this consumer counts as an attempt. The loop says so itself before it calls the
-   * handler, unless it serves with `tellsStart`.
+   * handler, unless it serves with `tellsStart`. With `atOnce` the broker is told even if the work is over within 5 ms.
    */
-  started(): void;
+  started(how?: { atOnce: boolean }): void;
   /** Aborts the signal, although the requester waits on. The handler still answers. */
   stop(): void;
 }

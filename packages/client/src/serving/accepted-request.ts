@@ -14,7 +14,7 @@ export interface AcceptedRequestDeps {
   /** See `InboxSubscription.epoch`. */
   epoch: () => number;
   sendProgress: (request: AcceptedRequest, body: string) => void;
-  sendWorking: (request: AcceptedRequest) => void;
+  sendWorking: (request: AcceptedRequest, how?: { atOnce: boolean }) => void;
 }
 
 /** The reason why a handler's signal was aborted. */
@@ -96,8 +96,8 @@ export class AcceptedRequest implements ServedRequest {
     };
   }
 
-  get started(): () => void {
-    return () => this.start();
+  get started(): ServedRequest['started'] {
+    return (how) => this.start(how);
   }
 
   stop(): void {
@@ -105,10 +105,10 @@ export class AcceptedRequest implements ServedRequest {
   }
 
   /** Tells the broker, once, that work begins. */
-  start(): void {
+  start(how?: { atOnce: boolean }): void {
     if (this.isStarted) return;
     this.isStarted = true;
-    if (!this.isOver) this.#deps.sendWorking(this);
+    if (!this.isOver) this.#deps.sendWorking(this, how);
   }
 
   /** Aborts the handler's signal. Only the first cause counts. */

@@ -196,4 +196,18 @@ describe('a handler that tells when its work begins', () => {
     clock.advance(60_000);
     expect(await flush()).toEqual([]);
   });
+
+  it('has the broker told at once of work that says so', async () => {
+    const { runner, flush } = openRunner(
+      (served) => {
+        served.started({ atOnce: true });
+        return new Promise(() => {});
+      },
+      64,
+      true,
+      1,
+    );
+    runner.accept(request('a', 2));
+    expect(await flush()).toEqual([{ type: 'working', seqs: [2] }]);
+  });
 });

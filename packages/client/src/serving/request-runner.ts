@@ -111,7 +111,7 @@ export class RequestRunner implements LaneRunner {
       now: deps.clock.now,
       epoch: deps.epoch,
       sendProgress: (request, body) => sendProgress(replyDeps, request, body),
-      sendWorking: (request) => this.#tellStart(request),
+      sendWorking: (request, how) => this.#tellStart(request, how?.atOnce),
     };
   }
 
@@ -318,9 +318,9 @@ export class RequestRunner implements LaneRunner {
    * Tells the broker that work on a request has begun. It need not hear of short work at all, unless the request has been in the inbox
    * since before the subscription: it may be the reason why an earlier process has ended.
    */
-  #tellStart(request: AcceptedRequest): void {
+  #tellStart(request: AcceptedRequest, atOnce = !this.#options.tellsStart): void {
     const { deadlines, clock, waitedBefore } = this.#deps;
-    if (!this.#options.tellsStart || request.seq === undefined || waitedBefore(request.seq)) {
+    if (atOnce || request.seq === undefined || waitedBefore(request.seq)) {
       sendWorking(this.#deps, request);
       return;
     }

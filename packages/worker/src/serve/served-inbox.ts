@@ -238,7 +238,7 @@ async function runJob(
       isQuestion: isQuestion(message.kind),
       signal: whenAllAborted(wanted.map(({ request }) => request.signal)),
       started: async () => {
-        for (const { request } of wanted) request.started();
+        for (const { request } of wanted) request.started({ atOnce: true });
         // The broker handles frames in order: once it answers this one, it has handled the one before.
         await client.peek({ limit: 1, bodies: false }).catch(() => {});
       },
