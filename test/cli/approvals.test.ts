@@ -1,8 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, test } from 'vitest';
 import { startAskingStack } from '../support/approvals/asking-stack.ts';
 import { cleanEnv, jsonOf, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
+import { serverScript, startWorkspace } from '../support/cli/workspace.ts';
+import { connectMcpClient } from '../support/worker/mcp-client.ts';
 
 const count = 'mcp_counter__count';
 
@@ -140,4 +146,53 @@ test('hold and release say in plain words what is held, why, and what comes next
   expect(released.stdout).toMatch(
     new RegExp(`^Everything is released \\(hold ${id}\\)\\.\\noperator placed it at \\S+: incident 12\\n$`),
   );
+});
+
+test('An approval that is given after kill -9 of the one who waits runs nothing, and is kept for the next same call.', async () => {
+  await using workspace = await startWorkspace((directory) =>
+    JSON.stringify({
+      broker: { listen: '127.0.0.1:0', data: './state' },
+      mcpServers: {
+        files: {
+          command: process.execPath,
+          args: [serverScript('@modelcontextprotocol/server-filesystem'), join(directory, 'files')],
+        },
+      },
+      roles: { clerk: { tools: ['mcp_files__*'], ask: ['files:write_file'] } },
+    }),
+  );
+  const file = join(workspace.directory, 'files', 'written.txt');
+  const { env } = await workspace.agent('carl', 'clerk');
+  const connect = async () => {
+    const [command = '', ...args] = signalboxArgv(['worker', 'mcp']);
+    const transport = new StdioClientTransport({
+      command,
+      args,
+      env: { ...cleanEnv(), ...env },
+      stderr: 'ignore',
+    });
+    return { transport, agent: await connectMcpClient(transport) };
+  };
+  const write = { path: file, content: 'written once' };
+  const { transport, agent } = await connect();
+  await using _agent = agent;
+  const lost = expect(agent.call('mcp_files__write_file', write)).rejects.toThrow();
+  const listed = async () =>
+    (jsonOf(await workspace.run(['approvals', '--json'])) as { approvals: { id: string }[] }).approvals;
+  await expect.poll(listed).toHaveLength(1);
+  const [{ id = '' } = {}] = await listed();
+  process.kill(transport.pid!, 'SIGKILL');
+  await lost;
+  await workspace.run(['approve', id]);
+  const shown = async () =>
+    (jsonOf(await workspace.run(['approvals', 'show', id, '--json'])) as { approval: object }).approval;
+  await expect
+    .poll(shown, { interval: 500, timeout: 20_000 })
+    .toMatchObject({ state: 'approved', kept_until: expect.any(Number) });
+  expect(existsSync(file)).toBe(false);
+  const next = await connect();
+  await using _next = next.agent;
+  expect(await next.agent.call('mcp_files__write_file', write)).not.toHaveProperty('isError', true);
+  expect(await readFile(file, 'utf8')).toBe('written once');
+  expect(await listed()).toEqual([]);
 });

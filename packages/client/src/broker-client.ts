@@ -5,6 +5,7 @@ import type {
   AuditReport,
   CancelSignal,
   ConnectedAgent,
+  FindFrame,
   FoundState,
   JournalClaim,
   Message,
@@ -109,9 +110,10 @@ export interface BrokerClient extends AsyncDisposable {
   /**
    * Asks whether requests in this client's inbox are settled, each named by its id and, if it is known, its sender. The states come in
    * the order of the requests. `answered`: it is settled, and this agent's reply with the id `reply` is stored. `ambiguous`: no sender was
-   * named, and there are several. `unknown`: it was settled long ago, or the broker never stored it.
+   * named, and there are several. `unknown`: it was settled long ago, or the broker never stored it. `orphaned`: it is open, and its sender
+   * is not connected; only if `with_sender` was asked.
    */
-  find(requests: readonly { agent?: string; id: string; reply?: string }[]): Promise<FoundState[]>;
+  find(requests: readonly FindFrame['requests'][number][]): Promise<FoundState[]>;
   /**
    * Reports events for the broker's audit log. Only orchestrators may. The events are recorded when this resolves, also if the connection
    * is lost meanwhile. After a `timed_out` the caller may report the same batch again under its id: the broker records it once.

@@ -5,6 +5,7 @@ import {
   type AuditReport,
   agentOf,
   type ConnectedAgent,
+  type FindFrame,
   type FoundState,
   foundStates,
   frameLimits,
@@ -368,7 +369,7 @@ export class Client implements BrokerClient {
     return messages as PeekedMessage[];
   }
 
-  async find(requests: readonly { agent?: string; id: string; reply?: string }[]): Promise<FoundState[]> {
+  async find(requests: readonly FindFrame['requests'][number][]): Promise<FoundState[]> {
     this.#parts.requireOpen();
     const states: string[] = [];
     for (let at = 0; at < requests.length; at += frameLimits.findRequests) {

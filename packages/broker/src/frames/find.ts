@@ -25,7 +25,7 @@ export async function find(
   const inboxes = [sender.address, ...groups.of(sender.role)];
   for (const request of requests) {
     const isStored = request.reply !== undefined && (await isReplyStored(request, sender, inboxes, store));
-    states.push(isStored ? 'answered' : await stateOf(request, sender, store));
+    states.push(isStored ? 'answered' : await stateOf(request, sender, { store, delivery }));
   }
   const answer = { type: 'found', request_id, states } as const;
   return { later: delivery.flushed().then(() => ({ answer })) };
@@ -46,14 +46,20 @@ async function isReplyStored(
 }
 
 async function stateOf(
-  { agent, id }: FindFrame['requests'][number],
+  { agent, id, with_sender: withSender }: FindFrame['requests'][number],
   { address }: Sender,
-  store: Pick<InboxStore, 'find' | 'findOfAnySender'>,
+  { store, delivery }: Pick<FrameDeps, 'store' | 'delivery'>,
 ): Promise<FoundState> {
   const [request, another] = await requestsOf({ agent, id }, address, store);
   if (!request) return 'unknown';
   if (another) return 'ambiguous';
-  return request.outcome === undefined ? 'open' : 'settled';
+  if (request.outcome !== undefined) return 'settled';
+  return withSender && !(await isConnected(request.senderAddress, delivery)) ? 'orphaned' : 'open';
+}
+
+/** Tells whether a consumer holds an inbox, here or at another broker. */
+async function isConnected(address: string, delivery: FrameDeps['delivery']): Promise<boolean> {
+  return delivery.isHeld(address) || (await delivery.heldElsewhere([address])).has(address);
 }
 
 async function requestsOf(

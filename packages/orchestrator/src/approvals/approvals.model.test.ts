@@ -101,6 +101,7 @@ class Stack implements AsyncDisposable {
       server: undefined,
       idempotencyKey: undefined,
       joins: true,
+      isKept: () => false,
       onWait: () => {},
     };
     return this.approvals.ask(asked);

@@ -16,8 +16,10 @@ import type {
   ProposedCall,
   StandingRecord,
 } from '@signalbox/store/journal';
+import { type AbsentCallersDeps, isCallerGone } from './absent-callers.ts';
 import { approvalEvents } from './approval-audit.ts';
 import {
+  callerLeft,
   errorOfEnd,
   mayComeAgain,
   unfitArguments,
@@ -50,7 +52,8 @@ const keptMs = 3_600_000;
 /** The dependencies of {@link Approvals}. */
 export interface ApprovalsDeps
   extends Omit<OpenApprovalsDeps, 'places' | 'onEnded' | 'onLeft'>,
-    StandingGiversDeps {
+    StandingGiversDeps,
+    AbsentCallersDeps {
   store: ApprovalStore;
   policy: () => ApprovalPolicy;
   /** Reads the reply to a call that has ended, while it is kept. */
@@ -63,8 +66,6 @@ export interface ApprovalsDeps
   /** Returns the values that no person is shown, and the key of the hashes. */
   hidingRules: () => HidingRules;
   limits?: ApprovalLimits;
-  /** Monotonic milliseconds. */
-  monotonic: () => number;
 }
 
 /**
@@ -158,16 +159,27 @@ export class Approvals implements Disposable {
   }
 
   /** Waits until somebody decides on the call, or it ends otherwise. No part of it runs meanwhile. Never rejects. */
-  async ask(call: AskedCall): Promise<Decision> {
-    const { bound } = call;
+  async ask(asked: AskedCall): Promise<Decision> {
+    const { bound, onWait } = asked;
+    let hasWaited = false;
+    const call: AskedCall = {
+      ...asked,
+      onWait: (id) => {
+        hasWaited = true;
+        onWait(id);
+      },
+    };
     try {
       const minter = await this.#deps.minterOf(bound.agent);
       const standing = await standingFor(this.standing, bound, this.#deps);
       const known = await this.#deps.store.of(bound);
       this.#places.belongs(bound.agent, minter);
-      return known
+      const decision = known
         ? await this.#resume(known, call, minter, standing)
         : await this.#propose(call, minter, standing);
+      return decision.status === 'approved' && (known || hasWaited)
+        ? await this.#unlessGone(decision, call)
+        : decision;
     } catch (thrown) {
       this.#logFailure(bound.requestId, thrown);
       const isFull = thrown instanceof SignalboxError && thrown.code === 'journal_full';
@@ -254,7 +266,7 @@ export class Approvals implements Disposable {
     if (record?.requestId !== request.requestId || state !== 'approved') return error;
     // The error itself says that a new call asks anew, a standing approval goes on to hold, or each question asks anew.
     if (error.code.startsWith('approval_') || by?.standing !== undefined) return error;
-    if (isQuestion(record)) return error;
+    if (isQuestion(record) || this.#unspent.has(record.id)) return error;
     const why = this.#whyUsedUp(record, error);
     if (why === undefined) this.#unspent.add(record);
     return withApproval(error, record, why);
@@ -323,6 +335,21 @@ export class Approvals implements Disposable {
       this.#logFailure(request.requestId, thrown);
       return undefined;
     }
+  }
+
+  /** Keeps an approval for the next same call if its caller is gone and was not told that the call goes on without it. */
+  async #unlessGone(
+    approved: Extract<Decision, { status: 'approved' }>,
+    { bound, request, isKept }: AskedCall,
+  ): Promise<Decision> {
+    if (isKept()) return approved;
+    const isGone = await isCallerGone(this.#deps, bound, request.signal);
+    if (isGone === false || isKept()) return approved;
+    if (this.#isClosed) return { status: 'handed_back' };
+    const { record } = approved;
+    this.#unspent.add({ ...record, deadlineAt: this.#deps.now() + keptMs });
+    this.#attached.left(record.id);
+    return { status: 'refused', error: callerLeft(record) };
   }
 
   /** Continues with a request that came again. */

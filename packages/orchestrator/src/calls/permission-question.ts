@@ -61,6 +61,8 @@ async function decide({ approvals, holds }: CallDeps, call: Call): Promise<Attem
     idempotencyKey: undefined,
     // Each question is about one use of the tool, and its answer allows one use.
     joins: false,
+    // Nothing runs here for a question whose asker is gone.
+    isKept: () => true,
     onWait: (id) => tracked.awaits(id),
   });
   switch (decision.status) {

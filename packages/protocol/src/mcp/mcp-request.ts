@@ -142,7 +142,9 @@ const taskRequestSchema = z.object({
   begins: z
     .literal(true)
     .optional()
-    .describe('Makes a task of the call, if it waits or runs now: its reply is then kept.'),
+    .describe(
+      'Makes a task of the call, if it waits or runs now: it goes on whoever waits for it, and its reply is kept. Sent before a client is answered with a task, or with `pending`.',
+    ),
 });
 
 const cancelTaskRequestSchema = z.object({ op: z.literal('cancel_task'), task_id: idSchema });

@@ -245,7 +245,7 @@ export const brokerFrameSchemas = {
     states: z
       .array(z.string())
       .describe(
-        'The state of each request, in the order of the question. `open`: not settled. `settled`: it is never pushed again. `answered`: the same, and the reply of this agent with the id `reply` is stored; also for a request of a group. `ambiguous`: the question names no agent, and several have sent requests with this id. `unknown`: not in the store, because it was settled long ago or never stored.',
+        'The state of each request, in the order of the question. `open`: not settled. `orphaned`: the same, and nobody holds the inbox of its sender now; only if `with_sender` was asked. `settled`: it is never pushed again. `answered`: the same, and the reply of this agent with the id `reply` is stored; also for a request of a group. `ambiguous`: the question names no agent, and several have sent requests with this id. `unknown`: not in the store, because it was settled long ago or never stored.',
       ),
   }),
 
@@ -380,6 +380,6 @@ export type ConnectedAgent = z.infer<typeof connectedAgentSchema>;
 export type RecipientState = z.infer<typeof recipientStateSchema>;
 
 /** The states of requests in the frame `found`. */
-export const foundStates = ['open', 'settled', 'answered', 'ambiguous', 'unknown'] as const;
+export const foundStates = ['open', 'orphaned', 'settled', 'answered', 'ambiguous', 'unknown'] as const;
 /** The state of a request in the frame `found`. */
 export type FoundState = (typeof foundStates)[number];

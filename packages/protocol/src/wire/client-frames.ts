@@ -290,11 +290,18 @@ export const clientFrameSchemas = {
     {
       request_id: requestId,
       requests: z
-        .array(z.object({ agent: agentIdSchema.optional(), id: idSchema, reply: idSchema.optional() }))
+        .array(
+          z.object({
+            agent: agentIdSchema.optional(),
+            id: idSchema,
+            reply: idSchema.optional(),
+            with_sender: z.literal(true).optional(),
+          }),
+        )
         .min(1)
         .max(frameLimits.findRequests)
         .describe(
-          'The agent that sent each request, the id of the request, and the id under which this agent may have sent its reply. Without the agent, the requests of all senders with this id.',
+          'The agent that sent each request, the id of the request, and the id under which this agent may have sent its reply. Without the agent, the requests of all senders with this id. `with_sender` asks whether the sender is connected, too.',
         ),
     },
   ),

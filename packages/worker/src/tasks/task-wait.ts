@@ -11,7 +11,7 @@ const defaultAfterMs = 45_000;
 /** The longest pause before the orchestrator is asked once more, in milliseconds. */
 const askAgainMs = 5_000;
 
-/** Makes a task of a call that takes long, or that need not end soon. */
+/** Makes a task of a call that takes long, or that need not end soon: it goes on whoever waits for it, and its reply is kept. */
 export class TaskWait implements Disposable {
   /** Resolves when the call has become a task, and the orchestrator has stored that on disk. */
   readonly began: Promise<{ task: TaskFields }>;
@@ -19,9 +19,14 @@ export class TaskWait implements Disposable {
   readonly #hurry = new AbortController();
   #isTask = false;
 
-  /** Starts the timer. */
-  constructor(asker: Asker, callId: string, afterMs = defaultAfterMs) {
-    this.began = this.#begin(asker, callId, afterMs);
+  /** Starts the timer. `againMs` is the pause after a request that was not answered. */
+  constructor(
+    asker: Asker,
+    callId: string,
+    afterMs = defaultAfterMs,
+    againMs = Math.min(afterMs, askAgainMs),
+  ) {
+    this.began = this.#begin(asker, callId, afterMs, againMs);
   }
 
   /** True if the call has become a task. */
@@ -35,12 +40,17 @@ export class TaskWait implements Disposable {
   }
 
   /** Asks again while the orchestrator does not know the call yet or is unreachable. Until it answers, the call is an ordinary one. */
-  async #begin(asker: Asker, callId: string, afterMs: number): Promise<{ task: TaskFields }> {
+  async #begin(
+    asker: Asker,
+    callId: string,
+    afterMs: number,
+    againMs: number,
+  ): Promise<{ task: TaskFields }> {
     const { signal } = this.#stop;
     const first = AbortSignal.any([signal, this.#hurry.signal]);
     for (let tries = 0; ; tries++) {
       if (tries === 0) await pause(afterMs, first);
-      else await pause(Math.min(afterMs, askAgainMs), signal);
+      else await pause(againMs, signal);
       // The call has ended, and nobody waits for this promise any more.
       if (signal.aborted) return new Promise(() => {});
       const { result: task } = await beginTask(asker, callId, signal);

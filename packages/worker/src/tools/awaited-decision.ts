@@ -2,7 +2,7 @@
 export class AwaitedDecision implements Disposable {
   /** The approval for which the call waits now. */
   approval: string | undefined;
-  readonly #onTookLong: (late: { approval: string }) => void;
+  readonly #onTookLong: () => void;
   readonly #until: number;
   #timer: NodeJS.Timeout | undefined;
 
@@ -10,7 +10,7 @@ export class AwaitedDecision implements Disposable {
    * Starts the time for which the client waits, in milliseconds. `onTookLong` is called when the call has run for that time and waits for
    * a decision.
    */
-  constructor(patienceMs: number, onTookLong: (late: { approval: string }) => void) {
+  constructor(patienceMs: number, onTookLong: () => void) {
     this.#onTookLong = onTookLong;
     this.#until = performance.now() + patienceMs;
   }
@@ -21,7 +21,7 @@ export class AwaitedDecision implements Disposable {
     this.approval = approval;
     if (approval === undefined) return;
     const leftMs = Math.max(0, this.#until - performance.now());
-    this.#timer = setTimeout(() => this.#onTookLong({ approval }), leftMs);
+    this.#timer = setTimeout(this.#onTookLong, leftMs);
   }
 
   [Symbol.dispose](): void {

@@ -20,6 +20,9 @@ import { invalidParams, JsonRpcError } from './json-rpc-error.ts';
 import type { SeenLinks } from './seen-links.ts';
 import { failedResultOf, pendingResultOf } from './tool-result.ts';
 
+/** The pause before the orchestrator is asked once more to keep a call that waits for a person, in milliseconds. */
+const keepAgainMs = 1_000;
+
 /** Settings of calls of hosted tools. */
 export interface HostedToolsOptions {
   /** Records the running calls. */
@@ -103,6 +106,7 @@ function endOfWait(
     const { signal, onProgress, logLevel, onLogMessage, key, traceparent, meta, mayBeTask } = call;
     const stopWaiting = (): void => {
       decision?.[Symbol.dispose]();
+      kept?.[Symbol.dispose]();
       wait?.[Symbol.dispose]();
     };
     const end = (how: EndOfWait): void => {
@@ -113,7 +117,13 @@ function endOfWait(
       stopWaiting();
       reject(thrown);
     };
-    const decision = mayWaitForDecision(tool) ? new AwaitedDecision(pendingAfterMs, end) : undefined;
+    let kept: TaskWait | undefined;
+    // A client that is told that the call goes on without it relies on that, whatever dies then.
+    const keep = (): void => {
+      kept ??= new TaskWait(executor, requestId, 0, keepAgainMs);
+      kept.began.then(() => decision?.approval !== undefined && end({ approval: decision.approval }), fail);
+    };
+    const decision = mayWaitForDecision(tool) ? new AwaitedDecision(pendingAfterMs, keep) : undefined;
     const wait = mayBeTask ? new TaskWait(executor, requestId, taskAfterMs) : undefined;
     wait?.began.then(end, fail);
     const cancellation = new Cancellation();
