@@ -15,6 +15,16 @@ test.each([
   expect(stdout).toContain('--json');
 });
 
+test('The help has the commands in groups, and the options that name the broker last, as the help of each command does.', async () => {
+  const headings = async (...argv: string[]) =>
+    (await signalbox([...argv, '--help'])).stdout.match(/^\w.*:$/gm);
+  const groups = ['Begin:', 'Agents:', 'Messages:', 'Tools:', 'You decide:', 'Look:', 'Data:'];
+  const connection = expect.stringMatching(/^Connection/);
+  expect(await headings()).toEqual(['Options:', ...groups, connection, 'Examples:']);
+  expect(await headings('tail')).toEqual(['Options:', 'Connection:', 'Examples:']);
+  expect(await headings('token', 'issue')).toEqual(['Options:', 'Connection:', 'Examples:']);
+});
+
 test('An unknown command and an unknown option are answered with the nearest name and exit code 2.', async () => {
   const command = await signalbox(['tolos', 'list']);
   expect(command).toMatchObject({ code: 2, stdout: '' });

@@ -2,18 +2,30 @@ import { parseDuration } from '@signalbox/protocol/duration';
 import { parseInstant } from '@signalbox/protocol/internal';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
+/** The heading of the options that name the broker and the identity. They are the last ones in each help. */
+export const connectionHeading = 'Connection:';
+
+const tokenFileText = 'file that holds the token (or SIGNALBOX_TOKEN_FILE, SIGNALBOX_TOKEN)';
+
 /**
  * Adds the options that name the broker and the identity. `agent: false` leaves out `--agent`, for
  * commands in which that option has another meaning.
  */
-export function withConnectionOptions(command: Command, { agent = true } = {}): Command {
+export function withConnectionOptions(
+  command: Command,
+  { agent = true, tokenFile = tokenFileText } = {},
+): Command {
   command
     .addOption(urlOption())
     .addOption(insecureUrlOption())
     .addOption(caFileOption())
-    .option('--token-file <file>', 'file that holds the token (or SIGNALBOX_TOKEN_FILE, SIGNALBOX_TOKEN)');
-  if (agent) command.option('--agent <name>', 'agent id to act as (or SIGNALBOX_AGENT)');
-  return command.addOption(configOption()).addOption(dataOption());
+    .addOption(connectionOption('--token-file <file>', tokenFile));
+  if (agent) command.addOption(connectionOption('--agent <name>', 'agent id to act as (or SIGNALBOX_AGENT)'));
+  return command.addOption(configOption().helpGroup(connectionHeading)).addOption(dataOption());
+}
+
+function connectionOption(flags: string, description: string): Option {
+  return new Option(flags, description).helpGroup(connectionHeading);
 }
 
 /** Defines `--tools` for commands that start an agent. */
@@ -46,7 +58,7 @@ export function configOption(): Option {
 
 /** Defines `--data` for a command that connects. */
 export function dataOption(): Option {
-  return new Option(
+  return connectionOption(
     '--data <dir>',
     'data directory of a broker on this machine; default that of the configuration',
   );
@@ -54,7 +66,7 @@ export function dataOption(): Option {
 
 /** Defines `--url`. */
 export function urlOption(): Option {
-  return new Option(
+  return connectionOption(
     '--url <url>',
     'the broker, as in unix:/path/to/broker.sock, ws://127.0.0.1:7420 or wss://broker.example.com:7420; several with commas in between (or SIGNALBOX_URL)',
   );
@@ -62,12 +74,12 @@ export function urlOption(): Option {
 
 /** Defines `--insecure` for a command that connects. */
 export function insecureUrlOption(): Option {
-  return new Option('--insecure', 'allow ws:// to another machine, although nothing is encrypted');
+  return connectionOption('--insecure', 'allow ws:// to another machine, although nothing is encrypted');
 }
 
 /** Defines `--ca-file`. */
 export function caFileOption(): Option {
-  return new Option(
+  return connectionOption(
     '--ca-file <file>',
     'for wss://: trust only the authorities whose certificates (PEM) are in the file (or SIGNALBOX_CA_FILE)',
   );
@@ -75,9 +87,11 @@ export function caFileOption(): Option {
 
 /** Adds the option that names the orchestrator. */
 export function withOrchestratorOption(command: Command): Command {
-  return command.option(
-    '--orchestrator <name>',
-    'agent id of the orchestrator; default from the config, else orchestrator',
+  return command.addOption(
+    connectionOption(
+      '--orchestrator <name>',
+      'agent id of the orchestrator; default from the config, else orchestrator',
+    ),
   );
 }
 

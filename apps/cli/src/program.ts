@@ -1,43 +1,61 @@
 import { Command } from 'commander';
+import { shapeHelp } from './help.ts';
 import { ownVersion } from './process/version.ts';
 
-/** The commands by name, in the order of the help. Each defines its options only, and loads its work when it runs. */
-const commands: Readonly<Record<string, () => Promise<Command>>> = {
-  init: async () => (await import('./commands/init.ts')).initCommand(),
-  up: async () => (await import('./commands/up.ts')).upCommand(),
-  demo: async () => (await import('./commands/demo.ts')).demoCommand(),
-  broker: async () => (await import('./commands/broker.ts')).brokerCommand(),
-  orchestrator: async () => (await import('./commands/orchestrator.ts')).orchestratorCommand(),
-  token: async () => (await import('./commands/token.ts')).tokenCommand(),
-  tools: async () => (await import('./commands/tools.ts')).toolsCommand(),
-  resources: async () => (await import('./commands/offers.ts')).resourcesCommand(),
-  prompts: async () => (await import('./commands/offers.ts')).promptsCommand(),
-  approvals: async () => (await import('./commands/approvals.ts')).approvalsCommand(),
-  approve: async () => (await import('./commands/approvals.ts')).approveCommand(),
-  deny: async () => (await import('./commands/approvals.ts')).denyCommand(),
-  hold: async () => (await import('./commands/holds.ts')).holdCommand(),
-  release: async () => (await import('./commands/holds.ts')).releaseCommand(),
-  holds: async () => (await import('./commands/holds.ts')).holdsCommand(),
-  worker: async () => (await import('./commands/worker.ts')).workerCommand(),
-  send: async () => (await import('./commands/send.ts')).sendCommand(),
-  ask: async () => (await import('./commands/ask.ts')).askCommand(),
-  inbox: async () => (await import('./commands/inbox.ts')).inboxCommand(),
-  doctor: async () => (await import('./commands/doctor.ts')).doctorCommand(),
-  status: async () => (await import('./commands/status.ts')).statusCommand(),
-  dashboard: async () => (await import('./commands/dashboard.ts')).dashboardCommand(),
-  agents: async () => (await import('./commands/agents.ts')).agentsCommand(),
-  tail: async () => (await import('./commands/tail.ts')).tailCommand(),
-  history: async () => (await import('./commands/history.ts')).historyCommand(),
-  dead: async () => (await import('./commands/dead.ts')).deadCommand(),
-  hooks: async () => (await import('./commands/hooks.ts')).hooksCommand(),
-  schedules: async () => (await import('./commands/schedules.ts')).schedulesCommand(),
-  clock: async () => (await import('./commands/clock.ts')).clockCommand(),
-  backup: async () => (await import('./commands/backup.ts')).backupCommand(),
-  restore: async () => (await import('./commands/backup.ts')).restoreCommand(),
-  store: async () => (await import('./commands/store.ts')).storeCommand(),
-  service: async () => (await import('./commands/service.ts')).serviceCommand(),
-  completion: async () => (await import('./commands/completion.ts')).completionCommand(createProgram),
-  config: async () => (await import('./commands/config.ts')).configCommand(),
+/** Makes a command. It defines its options only, and loads its work when it runs. */
+type Create = () => Promise<Command>;
+
+/** The commands by name, in the groups and the order of the help. */
+const groups: Readonly<Record<string, Readonly<Record<string, Create>>>> = {
+  Begin: {
+    init: async () => (await import('./commands/init.ts')).initCommand(),
+    up: async () => (await import('./commands/up.ts')).upCommand(),
+    demo: async () => (await import('./commands/demo.ts')).demoCommand(),
+    config: async () => (await import('./commands/config.ts')).configCommand(),
+    service: async () => (await import('./commands/service.ts')).serviceCommand(),
+    broker: async () => (await import('./commands/broker.ts')).brokerCommand(),
+    orchestrator: async () => (await import('./commands/orchestrator.ts')).orchestratorCommand(),
+    completion: async () => (await import('./commands/completion.ts')).completionCommand(createProgram),
+  },
+  Agents: {
+    agents: async () => (await import('./commands/agents.ts')).agentsCommand(),
+    token: async () => (await import('./commands/token.ts')).tokenCommand(),
+    worker: async () => (await import('./commands/worker.ts')).workerCommand(),
+  },
+  Messages: {
+    send: async () => (await import('./commands/send.ts')).sendCommand(),
+    ask: async () => (await import('./commands/ask.ts')).askCommand(),
+    inbox: async () => (await import('./commands/inbox.ts')).inboxCommand(),
+    dead: async () => (await import('./commands/dead.ts')).deadCommand(),
+    schedules: async () => (await import('./commands/schedules.ts')).schedulesCommand(),
+    hooks: async () => (await import('./commands/hooks.ts')).hooksCommand(),
+  },
+  Tools: {
+    tools: async () => (await import('./commands/tools.ts')).toolsCommand(),
+    resources: async () => (await import('./commands/offers.ts')).resourcesCommand(),
+    prompts: async () => (await import('./commands/offers.ts')).promptsCommand(),
+  },
+  'You decide': {
+    approvals: async () => (await import('./commands/approvals.ts')).approvalsCommand(),
+    approve: async () => (await import('./commands/approvals.ts')).approveCommand(),
+    deny: async () => (await import('./commands/approvals.ts')).denyCommand(),
+    holds: async () => (await import('./commands/holds.ts')).holdsCommand(),
+    hold: async () => (await import('./commands/holds.ts')).holdCommand(),
+    release: async () => (await import('./commands/holds.ts')).releaseCommand(),
+  },
+  Look: {
+    status: async () => (await import('./commands/status.ts')).statusCommand(),
+    doctor: async () => (await import('./commands/doctor.ts')).doctorCommand(),
+    dashboard: async () => (await import('./commands/dashboard.ts')).dashboardCommand(),
+    tail: async () => (await import('./commands/tail.ts')).tailCommand(),
+    history: async () => (await import('./commands/history.ts')).historyCommand(),
+  },
+  Data: {
+    backup: async () => (await import('./commands/backup.ts')).backupCommand(),
+    restore: async () => (await import('./commands/backup.ts')).restoreCommand(),
+    store: async () => (await import('./commands/store.ts')).storeCommand(),
+    clock: async () => (await import('./commands/clock.ts')).clockCommand(),
+  },
 };
 
 /**
@@ -52,10 +70,15 @@ export async function createProgram(word?: string): Promise<Command> {
     .version(ownVersion(), '--version', 'print the version')
     .helpOption('-h, --help', 'show this help')
     .addHelpText('after', closing);
-  const named = word !== undefined && Object.hasOwn(commands, word) ? commands[word] : undefined;
-  const creators = named ? [named] : Object.values(commands);
-  for (const command of await Promise.all(creators.map((create) => create()))) program.addCommand(command);
-  return program;
+  const all = Object.entries(groups).flatMap(([heading, commands]) =>
+    Object.entries(commands).map(([name, create]) => ({ name, heading, create })),
+  );
+  const named = all.filter(({ name }) => name === word);
+  const built = (named.length > 0 ? named : all).map(async ({ heading, create }) =>
+    (await create()).helpGroup(`${heading}:`),
+  );
+  for (const command of await Promise.all(built)) program.addCommand(command);
+  return shapeHelp(program);
 }
 
 const closing = `

@@ -1,30 +1,19 @@
 import { Command } from 'commander';
-import {
-  caFileOption,
-  configOption,
-  dataOption,
-  insecureUrlOption,
-  reloadHelp,
-  urlOption,
-  withExamples,
-  withJsonOption,
-} from '../command-options.ts';
+import { reloadHelp, withConnectionOptions, withExamples, withJsonOption } from '../command-options.ts';
 import type { OrchestratorFlags } from '../daemons/orchestrator.ts';
 
 /** Defines `signalbox orchestrator`. */
 export function orchestratorCommand(): Command {
-  const command = new Command('orchestrator')
-    .description('Host the configured MCP servers and serve their tools to workers by role.')
-    .addOption(configOption())
-    .addOption(urlOption())
-    .addOption(insecureUrlOption())
-    .addOption(caFileOption())
-    .option(
-      '--token-file <file>',
-      'file that holds the orchestrator’s token; by default one beside the broker’s data, which is made if it is missing',
-    )
-    .addOption(dataOption())
-    .option('--allow-exposed', 'start although a hosted server can reach the data directory or a token file');
+  const command = withConnectionOptions(
+    new Command('orchestrator').description(
+      'Host the configured MCP servers and serve their tools to workers by role.',
+    ),
+    {
+      agent: false,
+      tokenFile:
+        'file that holds the orchestrator’s token; by default one beside the broker’s data, which is made if it is missing',
+    },
+  ).option('--allow-exposed', 'start although a hosted server can reach the data directory or a token file');
   command.addHelpText('after', reloadHelp);
   withExamples(withJsonOption(command), 'signalbox orchestrator');
   return command.action(async (flags: OrchestratorFlags) => {

@@ -1,12 +1,8 @@
 import { operationPermissions } from '@signalbox/protocol/permissions';
 import { Command, Option } from 'commander';
 import {
-  configOption,
-  dataOption,
-  insecureUrlOption,
   lifetimeOption,
   listOption,
-  urlOption,
   withConnectionOptions,
   withExamples,
   withJsonOption,
@@ -24,8 +20,15 @@ export function tokenCommand(): Command {
 }
 
 function issueCommand(): Command {
-  const command = new Command('issue')
-    .description('Issue a token for one agent, or for an operator. It is shown once and kept only as a hash.')
+  const command = withConnectionOptions(
+    new Command('issue').description(
+      'Issue a token for one agent, or for an operator. It is shown once and kept only as a hash.',
+    ),
+    {
+      agent: false,
+      tokenFile: 'file that holds the operator’s (or a minting) token (or SIGNALBOX_TOKEN_FILE)',
+    },
+  )
     .option('--agent <name>', "agent id it is for; a pattern such as 'ci-*' makes a token that can only mint")
     .option('--role <role>', 'role the agent acts in; decides its tools')
     .addOption(
@@ -60,15 +63,7 @@ function issueCommand(): Command {
       ).argParser(lifetimeOption),
     )
     .option('--out <file>', 'write it and the broker’s address to this file (0600) instead of printing it')
-    .option('--force', 'let --out replace an existing file')
-    .addOption(urlOption())
-    .addOption(insecureUrlOption())
-    .option(
-      '--token-file <file>',
-      'file that holds the operator’s (or a minting) token (or SIGNALBOX_TOKEN_FILE)',
-    )
-    .addOption(configOption())
-    .addOption(dataOption());
+    .option('--force', 'let --out replace an existing file');
   withExamples(
     withJsonOption(command),
     'signalbox token issue --agent researcher-1 --role researcher --ttl 8h --out researcher.token --data ./state',

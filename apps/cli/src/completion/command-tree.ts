@@ -1,4 +1,5 @@
 import type { Argument, Command, Option } from 'commander';
+import { firstSentence, summaryOf } from '../help.ts';
 
 /** The value that an option or an argument takes, as far as a shell can complete it. */
 export type CompletedValue =
@@ -36,13 +37,10 @@ export function commandTree(command: Command, above = ''): CompletedCommand {
   return {
     path,
     names: [command.name(), ...command.aliases()],
-    description: firstSentence(command.description()),
+    description: summaryOf(command),
     options: help.visibleOptions(command).map(completedOption),
     argument: argument ? completedValue(argument.name(), argument) : { kind: 'none' },
-    commands: help
-      .visibleCommands(command)
-      .filter((child) => child.name() !== 'help')
-      .map((child) => commandTree(child, `${path} `)),
+    commands: help.visibleCommands(command).map((child) => commandTree(child, `${path} `)),
   };
 }
 
@@ -88,11 +86,4 @@ function completedValue(
   if (argChoices) return { kind: 'choice', choices: argChoices };
   if (placeholder === 'file') return { kind: 'file' };
   return { kind: ['dir', 'directory'].includes(placeholder) ? 'directory' : 'other' };
-}
-
-function firstSentence(text: string): string {
-  return text
-    .split(/(?<=\.) |; |\n/)[0]!
-    .replace(/\.$/, '')
-    .trim();
 }

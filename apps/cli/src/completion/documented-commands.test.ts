@@ -1,6 +1,9 @@
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import type { Command } from 'commander';
 import { expect, test } from 'vitest';
+import { connectionHeading } from '../command-options.ts';
+import { summaryOf } from '../help.ts';
 import { createProgram } from '../program.ts';
 import { type CompletedCommand, commandTree } from './command-tree.ts';
 
@@ -42,4 +45,42 @@ test('Every command and option that the guide, the README and the alerts name is
     return name === undefined ? [] : [`${page}: ${name}`];
   });
   expect(unknown).toEqual([]);
+});
+
+/** Writes a row for each command that does something, without the options that most commands have. */
+function rowsOf(command: Command, path: string): string[] {
+  const options = command.options
+    .filter(({ long, helpGroupHeading }) => long !== '--json' && helpGroupHeading !== connectionHeading)
+    .map(({ flags }) => `\`${flags}\``);
+  const term = command.createHelp().subcommandTerm(command).replace(/^\S+/, path);
+  const row = `| \`${term}\` | ${summaryOf(command)} | ${options.join(', ')} |`;
+  const below = command.commands.flatMap((child) => rowsOf(child, `${path} ${child.name()}`));
+  return below.length > 0 && command.registeredArguments.length + options.length === 0
+    ? below
+    : [row, ...below];
+}
+
+/** Writes the reference page. */
+function referencePage({ commands }: Command): string {
+  const groups = [...Map.groupBy(commands, (command) => command.helpGroup())].map(
+    ([heading, members]) => `## ${heading.replace(':', '')}
+
+| command | what it does | options |
+| --- | --- | --- |
+${members.flatMap((command) => rowsOf(command, `signalbox ${command.name()}`)).join('\n')}
+`,
+  );
+  return `# The commands
+
+In the groups of \`signalbox --help\`. The help of a command says more, and lists the options that name the broker and the
+identity, which most commands have. A test writes this page:
+\`npx vitest run apps/cli/src/completion/documented-commands.test.ts -u\`.
+
+${groups.join('\n')}`;
+}
+
+test('The reference page has every command, in the groups of the help.', async () => {
+  const page = referencePage(await createProgram());
+  expect(page).toContain('## You decide');
+  await expect(page).toMatchFileSnapshot(`${root}docs/commands.md`);
 });

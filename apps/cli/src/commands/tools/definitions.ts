@@ -12,7 +12,7 @@ import type { ToolsAcceptFlags } from '../../tools/definitions.ts';
 export function toolsPinCommand(): Command {
   const command = withConnectionOptions(
     new Command('pin')
-      .description('List the definitions of servers with definitions: pin. For the operator.')
+      .description('List the definitions that are pinned, and which of them are withheld. For the operator.')
       .argument('[server]', 'only those of this server'),
   );
   withOrchestratorOption(command);

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import {
   caFileOption,
   configOption,
+  connectionHeading,
   dataOption,
   insecureUrlOption,
   timeOption,
@@ -22,7 +23,7 @@ export function faceCommand(): Command {
       .addOption(urlOption())
       .addOption(insecureUrlOption())
       .addOption(caFileOption())
-      .addOption(configOption())
+      .addOption(configOption().helpGroup(connectionHeading))
       .addOption(dataOption()),
   )
     .option('--alias <url...>', 'further addresses of the same broker, under which agents may know it')
