@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { jsonOf, signalbox } from '../support/cli/command-line.ts';
+import { startWorkspace } from '../support/cli/workspace.ts';
 
 test.each([
   ['tools call', '$ signalbox tools call'],
@@ -23,6 +24,44 @@ test('The help has the commands in groups, and the options that name the broker 
   expect(await headings()).toEqual(['Options:', ...groups, connection, 'Examples:']);
   expect(await headings('tail')).toEqual(['Options:', 'Connection:', 'Examples:']);
   expect(await headings('token', 'issue')).toEqual(['Options:', 'Connection:', 'Examples:']);
+});
+
+test.each([
+  ['start', "did you mean 'up'"],
+  ['logs', "did you mean 'tail' or 'history'"],
+  ['messages', "did you mean 'inbox', 'history' or 'tail'"],
+  ['list', "did you mean 'agents' or 'tools list'"],
+  ['run', "did you mean 'up' or 'worker run'"],
+  ['issue', "did you mean 'token issue'"],
+  ['token create', "did you mean 'issue'"],
+  ['tools lst', "did you mean 'list'"],
+  ['hooks github', 'signalbox hooks show github'],
+  ['tools list --token x', "did you mean '--token-file'"],
+  ['tail -v -a x', "did you mean '--agent'"],
+  ['dead --limitt 3', "did you mean '--limit'"],
+  ['--data ./state status', 'it goes after a command, as in: signalbox up --data'],
+  ['send --kind', "option '--kind <kind>' has no value"],
+])('"%s" is wrong usage, and the answer names ours.', async (line, answer) => {
+  const { code, stdout, stderr } = await signalbox(line.split(' '));
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain(answer);
+});
+
+test('A group of commands alone lists what it is about, with the options of its list.', async () => {
+  await using workspace = await startWorkspace(() =>
+    JSON.stringify({ broker: { listen: '127.0.0.1:0', data: './state' } }),
+  );
+  for (const group of ['token', 'dead', 'hooks', 'schedules', 'tools', 'resources', 'prompts']) {
+    const [alone, list] = [
+      await workspace.run([group, '--json']),
+      await workspace.run([group, 'list', '--json']),
+    ];
+    expect({ group, ...alone }).toMatchObject({ group, code: 0, stderr: '' });
+    expect(jsonOf(alone)).toEqual(jsonOf(list));
+  }
+  expect(await workspace.run(['clock'])).toMatchObject({ code: 0, stderr: '' });
+  expect(await workspace.run(['config'])).toMatchObject({ code: 0, stderr: '' });
+  expect((await workspace.run(['token', '--help'])).stdout).toContain('(default)');
 });
 
 test('An unknown command and an unknown option are answered with the nearest name and exit code 2.', async () => {
@@ -81,10 +120,10 @@ test('With --json a usage error is JSON on standard output.', async () => {
   expect(jsonOf(run)).toMatchObject({ error: { code: 'usage', message: expect.stringContaining('--role') } });
 });
 
-test('A command group without a command shows its help on standard error and exits 2.', async () => {
-  const { code, stdout, stderr } = await signalbox(['token']);
+test('A group that has nothing to list shows its help on standard error and exits 2.', async () => {
+  const { code, stdout, stderr } = await signalbox(['worker']);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  expect(stderr).toContain('signalbox token issue');
+  expect(stderr).toContain('signalbox worker mcp');
 });
 
 test('The help loads commander, our own words and the table of permissions, and none of what takes time.', async () => {

@@ -14,6 +14,15 @@ export function summaryOf(command: Command): string {
   return firstSentence(command.description()).split(': ')[0]!;
 }
 
+/** Returns the command of a group that shows what the group is about: the group alone does that. */
+export function defaultCommand({ commands }: Command): Command | undefined {
+  const shows = (name: string) =>
+    commands.find(
+      (command) => command.name() === name && !command.registeredArguments.some(({ required }) => required),
+    );
+  return shows('list') ?? shows('show') ?? shows('check');
+}
+
 /** Gives a command and all below it the same form of help. The help of the program also lists the options that name the broker. */
 export function shapeHelp(program: Command): Command {
   program.configureHelp({ ...shape, formatHelp: programHelp });
@@ -36,7 +45,10 @@ const shape: HelpConfiguration = {
     return groups.set(connectionHeading, connection);
   },
   subcommandTerm: (command) => Help.prototype.subcommandTerm(command).replace(' [options]', ''),
-  subcommandDescription: summaryOf,
+  subcommandDescription: (command) =>
+    command.parent && defaultCommand(command.parent) === command
+      ? `${summaryOf(command)} (default)`
+      : summaryOf(command),
   // "signalbox help up" works; that each command has its own help, the text below the list says.
   visibleCommands: (command) =>
     Help.prototype.visibleCommands(command).filter((child) => child.name() !== 'help'),

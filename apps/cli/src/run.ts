@@ -1,4 +1,5 @@
 import { type Command, CommanderError } from 'commander';
+import { defaultCommand } from './help.ts';
 import { createProgram } from './program.ts';
 
 /** A command line that cannot be read, with a hint at the help that shows the right form. */
@@ -14,21 +15,34 @@ class CommandLineError extends Error {
   }
 }
 
-/** Runs one command line and returns its exit code. Never rejects: each failure is printed where the caller looks for it. */
-export async function run(argv: readonly string[]): Promise<number> {
-  const program = await createProgram(argv[0]);
-  prepare(program, 'signalbox');
-  program.hook('preAction', (_, command) => refuseEmptyOptions(command));
-  try {
-    await program.parseAsync(argv, { from: 'user' });
-    return Number(process.exitCode ?? 0);
-  } catch (error) {
-    return error instanceof CommanderError ? 0 : await reportFailure(error, argv);
+/** A command line that commander refuses. */
+class RefusedLine extends Error {
+  readonly refusal: CommanderError;
+  readonly command: Command;
+
+  constructor(refusal: CommanderError, command: Command) {
+    super(refusal.message);
+    this.refusal = refusal;
+    this.command = command;
   }
 }
 
-/** Makes commander throw instead of printing and exiting, for every command. `path` is how the command is typed. */
-function prepare(command: Command, path: string): void {
+/** Runs one command line and returns its exit code. Never rejects: each failure is printed where the caller looks for it. */
+export async function run(argv: readonly string[]): Promise<number> {
+  const program = await createProgram(argv[0]);
+  prepare(program);
+  program.hook('preAction', (_, command) => refuseEmptyOptions(command));
+  try {
+    await program.parseAsync(withDefaultCommand(argv, program), { from: 'user' });
+    return Number(process.exitCode ?? 0);
+  } catch (error) {
+    if (error instanceof CommanderError) return 0;
+    return await reportFailure(error instanceof RefusedLine ? await explained(error) : error, argv);
+  }
+}
+
+/** Makes commander throw instead of printing and exiting, for every command. */
+function prepare(command: Command): void {
   let written = '';
   command.configureOutput({
     writeErr: (text) => {
@@ -38,51 +52,42 @@ function prepare(command: Command, path: string): void {
   command.exitOverride((error) => {
     if (error.exitCode === 0) throw error;
     throw error.code === 'commander.help'
-      ? new CommandLineError('no command given', seeHelp(path), written)
-      : new CommandLineError(usageText(error.message), `${cureOf(error.code, command)}${seeHelp(path)}`);
+      ? new CommandLineError('no command given', seeHelp(command), written)
+      : new RefusedLine(error, command);
   });
-  for (const child of command.commands) prepare(child, `${path} ${child.name()}`);
+  for (const child of command.commands) prepare(child);
+}
+
+/** Adds the command of a group that shows its things where a line names the group only. */
+function withDefaultCommand(argv: readonly string[], program: Command): readonly string[] {
+  const [word, ...rest] = argv;
+  const group = program.commands.find((command) => command.name() === word);
+  const byDefault = group && defaultCommand(group);
+  const names = group?.commands.map((command) => command.name()) ?? [];
+  const isAsked = rest.some((one) => ['-h', '--help', 'help', ...names].includes(one));
+  const isOther = rest[0] !== undefined && !rest[0].startsWith('-');
+  return !byDefault || isAsked || isOther ? argv : [word!, byDefault.name(), ...rest];
+}
+
+async function explained({ refusal, command }: RefusedLine): Promise<CommandLineError> {
+  const { explainWrongLine } = await import('./wrong-line.ts');
+  const { message, hint } = explainWrongLine(refusal, command, pathOf(command));
+  return new CommandLineError(message, hint);
 }
 
 /** Refuses an empty value, which is an unset variable of a shell and would be a wrong folder or name. */
 function refuseEmptyOptions(command: Command): void {
   const empty = command.options.find((option) => command.opts()[option.attributeName()] === '');
   if (!empty) return;
-  throw new CommandLineError(`option '${empty.flags}' is empty`, seeHelp(pathOf(command)));
+  throw new CommandLineError(`option '${empty.flags}' is empty`, seeHelp(command));
 }
 
 function pathOf(command: Command): string {
   return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
 }
 
-function seeHelp(path: string): string {
-  return `see: ${path} --help`;
-}
-
-/** Says what was probably meant by a command line that commander refuses. */
-function cureOf(code: string, command: Command): string {
-  if (code === 'commander.unknownOption') return 'an argument that begins with - goes last, after --; ';
-  if (code !== 'commander.excessArguments') return '';
-  if (command.registeredArguments.length > 0)
-    return 'quote a text of several words; after -- come arguments only, no options; ';
-  const [first = ''] = command.args;
-  const takesAgent = command.options.some(({ long }) => long === '--agent');
-  return takesAgent ? `if '${first}' is an agent, write --agent ${first}; ` : 'it takes options only; ';
-}
-
-/** Writes commander's message in our own form: on one line, with the suggestion in brackets. */
-function usageText(message: string): string {
-  return message
-    .replace(/^error: /, '')
-    .replace(/^missing required (argument '.+')$/, '$1 is missing')
-    .replace(/^required (option '.+') not specified$/, '$1 is missing')
-    .replace(
-      /^command-argument value '(.*)' is invalid for argument '(.+)'\. /s,
-      "argument '$2' can't be '$1'. ",
-    )
-    .replace(/\n\(Did you mean (one of )?(.+)\?\)$/s, (_, oneOf: string | undefined, names: string) =>
-      oneOf ? ` (did you mean one of ${names}?)` : ` (did you mean '${names}'?)`,
-    );
+function seeHelp(command: Command): string {
+  return `see: ${pathOf(command)} --help`;
 }
 
 /** Reports a failure, with further failures that occurred while the command ended. Returns the exit code. */

@@ -58,6 +58,7 @@ export const completions: readonly (readonly [typed: string, offered: readonly s
   ['signalbox token issue --pe', ['--permissions']],
   ['signalbox token issue --permissions ', ['observer', 'operator']],
   ['signalbox ps --jso', ['--json']],
+  ['signalbox tools --a', ['--agent', '--as']],
   ['signalbox send --agent up --kin', ['--kind']],
   ['signalbox send --agent ', []],
   ['signalbox inbox --limit 3 sh', ['show']],

@@ -1,5 +1,5 @@
 import type { Argument, Command, Option } from 'commander';
-import { firstSentence, summaryOf } from '../help.ts';
+import { defaultCommand, firstSentence, summaryOf } from '../help.ts';
 
 /** The value that an option or an argument takes, as far as a shell can complete it. */
 export type CompletedValue =
@@ -34,11 +34,13 @@ export function commandTree(command: Command, above = ''): CompletedCommand {
   const path = `${above}${command.name()}`;
   const help = command.createHelp();
   const [argument] = command.registeredArguments;
+  const byDefault = defaultCommand(command);
+  const options = [command, ...(byDefault ? [byDefault] : [])].flatMap((one) => help.visibleOptions(one));
   return {
     path,
     names: [command.name(), ...command.aliases()],
     description: summaryOf(command),
-    options: help.visibleOptions(command).map(completedOption),
+    options: [...new Map(options.map((option) => [option.long, completedOption(option)])).values()],
     argument: argument ? completedValue(argument.name(), argument) : { kind: 'none' },
     commands: help.visibleCommands(command).map((child) => commandTree(child, `${path} `)),
   };

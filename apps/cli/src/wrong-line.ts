@@ -1,0 +1,191 @@
+import { nearestName } from '@signalbox/protocol/internal';
+import type { Command, CommanderError } from 'commander';
+
+/** What a refused command line lacks, and what to do. */
+interface Explanation {
+  message: string;
+  hint: string;
+}
+
+/** Words that people type where we have another one. Each leads to commands, or to commands of a group that has them. */
+export const usualWords: Readonly<Record<string, readonly string[]>> = {
+  add: ['token issue', 'issue', 'install'],
+  all: ['agents', 'list'],
+  chat: ['ask', 'send'],
+  connect: ['worker mcp', 'worker run'],
+  connections: ['agents'],
+  create: ['init', 'token issue', 'issue', 'install'],
+  cron: ['schedules'],
+  delete: ['token revoke', 'dead drop', 'revoke', 'drop', 'uninstall'],
+  describe: ['show', 'explain'],
+  disable: ['uninstall', 'stop'],
+  dlq: ['dead'],
+  enable: ['install', 'start'],
+  end: ['down', 'stop'],
+  errors: ['dead', 'doctor'],
+  events: ['tail'],
+  exec: ['worker run', 'call'],
+  exit: ['down'],
+  failed: ['dead'],
+  follow: ['tail'],
+  get: ['show', 'result', 'read'],
+  health: ['status', 'doctor'],
+  import: ['init'],
+  info: ['status', 'show'],
+  inspect: ['show', 'explain'],
+  invoke: ['tools call', 'call'],
+  kill: ['down', 'hold', 'stop'],
+  launch: ['up', 'start'],
+  list: ['agents', 'tools list'],
+  log: ['tail', 'history'],
+  login: ['servers auth', 'dashboard', 'auth'],
+  logs: ['tail', 'history'],
+  ls: ['agents', 'tools list', 'list'],
+  mail: ['inbox'],
+  message: ['send', 'ask'],
+  messages: ['inbox', 'history', 'tail'],
+  monitor: ['tail', 'status'],
+  new: ['init', 'token issue', 'issue'],
+  open: ['dashboard'],
+  pause: ['hold'],
+  pending: ['approvals', 'inbox'],
+  ping: ['status'],
+  processes: ['agents'],
+  publish: ['send'],
+  queue: ['agents', 'inbox'],
+  queues: ['agents', 'inbox'],
+  quit: ['down'],
+  read: ['inbox'],
+  receive: ['inbox'],
+  reject: ['deny'],
+  remove: ['token revoke', 'dead drop', 'revoke', 'drop', 'uninstall'],
+  replay: ['dead retry', 'retry'],
+  reply: ['send'],
+  requeue: ['dead retry', 'retry'],
+  restart: ['servers reload', 'up', 'reload'],
+  resume: ['release'],
+  rm: ['token revoke', 'dead drop', 'revoke', 'drop', 'uninstall'],
+  roles: ['tools explain', 'config check'],
+  run: ['up', 'worker run', 'call'],
+  serve: ['up', 'worker serve'],
+  setup: ['init'],
+  shutdown: ['down'],
+  start: ['up', 'servers start'],
+  stop: ['down', 'hold', 'servers stop'],
+  subscribe: ['worker serve', 'tail'],
+  task: ['send'],
+  tasks: ['inbox', 'tools calls'],
+  threads: ['history'],
+  top: ['status', 'agents'],
+  ui: ['dashboard'],
+  validate: ['config check', 'check'],
+  watch: ['tail'],
+  web: ['dashboard'],
+};
+
+/** Explains why commander refuses the line of a command. `path` is how the command is typed. */
+export function explainWrongLine(
+  { code, message }: CommanderError,
+  command: Command,
+  path: string,
+): Explanation {
+  const said = usageText(message);
+  const help = `see: ${path} --help`;
+  const word = /'([^']+)'/.exec(said)?.[1] ?? '';
+  if (code === 'commander.unknownCommand') {
+    const meant = meantCommands(word, command);
+    const canShow = meant.length === 0 && command.commands.some((child) => child.name() === 'show');
+    return {
+      message: `${said}${didYouMean(meant)}`,
+      hint: canShow ? `to see '${word}': ${path} show ${word}; ${help}` : help,
+    };
+  }
+  if (code === 'commander.unknownOption') {
+    const owner = ownerOf(word, command);
+    if (owner)
+      return { message: said, hint: `it goes after a command, as in: ${path} ${owner} ${word}; ${help}` };
+    const meant = meantOptions(word, command);
+    const cure = meant.length > 0 ? '' : 'an argument that begins with - goes last, after --; ';
+    return { message: `${said}${didYouMean(meant)}`, hint: `${cure}${help}` };
+  }
+  return { message: said, hint: `${code === 'commander.excessArguments' ? excessCure(command) : ''}${help}` };
+}
+
+/** Returns the commands that an unknown word probably means, as they are typed below `command`. */
+function meantCommands(word: string, command: Command): string[] {
+  const below = namesBelow(command);
+  const usual = (usualWords[word.toLowerCase()] ?? []).filter((name) => below.includes(name));
+  if (usual.length > 0) return usual;
+  const elsewhere = below.filter((name) => name.endsWith(` ${word}`));
+  if (elsewhere.length > 0) return elsewhere.slice(0, 3);
+  return nearest(word, below);
+}
+
+/** Lists the commands below one, as in `token` and `token issue`. */
+function namesBelow(command: Command): string[] {
+  return command.commands.flatMap((child) =>
+    [child.name(), ...child.aliases()].flatMap((name) => [
+      name,
+      ...namesBelow(child).map((below) => `${name} ${below}`),
+    ]),
+  );
+}
+
+/** Returns a command below that has an option. */
+function ownerOf(option: string, { commands }: Command): string | undefined {
+  for (const child of commands) {
+    if (child.options.some(({ long }) => long === option)) return child.name();
+    const below = ownerOf(option, child);
+    if (below !== undefined) return `${child.name()} ${below}`;
+  }
+  return undefined;
+}
+
+/** Returns the options that an unknown one probably means: of the command, and for a group of those below. */
+function meantOptions(word: string, command: Command): string[] {
+  const known = [...new Set(longOptions(command))];
+  const close = nearest(word, known);
+  if (close.length > 0) return close;
+  const start = word.startsWith('--') ? word : `-${word}`;
+  const longer = known.filter((name) => name.startsWith(start));
+  return longer.length > 3 ? [] : longer;
+}
+
+function longOptions(command: Command): string[] {
+  const own = command.createHelp().visibleOptions(command);
+  return [...own.flatMap(({ long }) => long ?? []), ...command.commands.flatMap(longOptions)];
+}
+
+function nearest(word: string, known: readonly string[]): string[] {
+  const name = nearestName(word, known);
+  return name === undefined ? [] : [name];
+}
+
+const either = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+
+function didYouMean(names: readonly string[]): string {
+  return names.length === 0 ? '' : ` (did you mean ${either.format(names.map((name) => `'${name}'`))}?)`;
+}
+
+/** Says where further words go that a command does not take. */
+function excessCure(command: Command): string {
+  if (command.registeredArguments.length > 0)
+    return 'quote a text of several words; after -- come arguments only, no options; ';
+  const [first = ''] = command.args;
+  const takesAgent = command.options.some(({ long }) => long === '--agent');
+  return takesAgent ? `if '${first}' is an agent, write --agent ${first}; ` : 'it takes options only; ';
+}
+
+/** Writes commander's message in our own form, on one line. */
+function usageText(message: string): string {
+  return message
+    .replace(/^error: /, '')
+    .replace(/\n\(Did you mean .*$/s, '')
+    .replace(/^missing required (argument '.+')$/, '$1 is missing')
+    .replace(/^required (option '.+') not specified$/, '$1 is missing')
+    .replace(/^(option '.+') argument missing$/, '$1 has no value')
+    .replace(
+      /^command-argument value '(.*)' is invalid for argument '(.+)'\. /s,
+      "argument '$2' can't be '$1'. ",
+    );
+}
