@@ -98,11 +98,11 @@ test('Claude, codex and gemini are shown a schema in a form that they read as it
     tools: ['mcp_odd__either'],
     count: 1,
   };
-  expect(jsonOf(await workspace.run(['tools', 'status', '--json']))).toMatchObject({
+  expect(jsonOf(await workspace.run(['servers', '--json']))).toMatchObject({
     servers: [{ unshown: [unshown] }],
   });
-  expect((await workspace.run(['tools', 'status'])).stdout).toContain(`\nodd: ${text}\n`);
-  expect((await workspace.run(['tools', 'status', 'odd'])).stdout).toContain(`\n  ! ${text}\n`);
+  expect((await workspace.run(['servers'])).stdout).toContain(`\nodd: ${text}\n`);
+  expect((await workspace.run(['servers', 'show', 'odd'])).stdout).toContain(`\n  ! ${text}\n`);
   expect((await workspace.run(['doctor'])).stdout).toMatch(
     new RegExp(`odd is ready: 4 tools.*; ${text.replace(/[()]/g, '\\$&')}`),
   );

@@ -43,7 +43,7 @@ test('Below the folder of a configuration no command needs an option, and an age
   const away = { cwd: elsewhere.path, env: { HOME: elsewhere.path } };
   expect(jsonOf(await signalbox(['inbox', ...rosa], away))).toEqual({ messages: [] });
   const variable = { SIGNALBOX_CONFIG: join(workspace.directory, 'signalbox.yaml') };
-  const byVariable = await signalbox(['tools', 'status', '--json'], { ...away, env: variable });
+  const byVariable = await signalbox(['servers', '--json'], { ...away, env: variable });
   expect(jsonOf(byVariable)).toEqual({ servers: [], holds: [] });
 });
 

@@ -161,7 +161,7 @@ test('The audit says what was refused, and belongs to no agent’s timeline.', a
   await using client = await connectBroker({ url, token, agent: 'researcher-1' });
   await expect(client.admin('token_list', {})).rejects.toMatchObject({ code: 'forbidden' });
   await vi.waitFor(async () => {
-    const run = await workspace.run(['history', '--audit', 'all', '--since', '1d', '--json', ...operator]);
+    const run = await workspace.run(['audit', 'all', '--since', '1d', '--json', ...operator]);
     const { entries } = jsonOf(run) as { entries: Record<string, unknown>[] };
     expect(entries).toEqual(
       expect.arrayContaining([
@@ -189,25 +189,26 @@ test('The audit says what was refused, and belongs to no agent’s timeline.', a
     );
     expect(JSON.stringify(entries)).not.toContain('for the record');
   });
-  const table = await workspace.run(['history', '--audit', ...operator]);
+  const table = await workspace.run(['audit', ...operator]);
   expect(table.stdout).toMatch(/^LAST +AGENT +ROLE +CODE +ABOUT +TIMES +DETAIL$/m);
   expect(table.stdout).toMatch(
     / researcher-1 +researcher +call_refused +mcp_everything__get-sum +1 +permission_denied: roles\.researcher\.tools: no pattern matches$/m,
   );
-  const exported = await workspace.run(['history', '--audit', '--export', ...operator]);
+  const exported = await workspace.run(['audit', '--export', ...operator]);
   const lines = exported.stdout.trimEnd().split('\n');
   expect(lines.length).toBeGreaterThan(10);
   for (const line of lines) {
     const [, hash, entry] = /^\{"hash":"([0-9a-f]{64})","entry":(.*)\}$/.exec(line) ?? [];
     expect(createHash('sha256').update(entry!).digest('hex')).toBe(hash);
   }
-  const verified = jsonOf(await workspace.run(['history', '--audit', '--verify', '--json', ...operator]));
+  const verified = jsonOf(await workspace.run(['audit', '--verify', '--json', ...operator]));
   expect(verified).toMatchObject({ ok: true, chains: expect.arrayContaining([]) });
-  const mixed = await workspace.run(['history', '--audit', '--agent', 'researcher-1', ...operator]);
-  expect(mixed).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining('--agent belongs to the timeline'),
-  });
+  const wrong = await Promise.all([
+    workspace.run(['audit', 'all', '--verify', ...operator]),
+    workspace.run(['audit', 'changes', ...operator]),
+  ]);
+  expect(wrong.map(({ code }) => code)).toEqual([2, 2]);
+  expect(wrong[1].stderr).toContain("'changes' is not a kind of entries");
 });
 
 test('Without an orchestrator history still shows the messages, and says on standard error what is missing.', async () => {

@@ -57,7 +57,7 @@ async function read(): Promise<string> {
 }
 
 async function processOf(server: string): Promise<unknown> {
-  const status = await workspace.run(['tools', 'status', server, '--json', '--config', 'signalbox.yaml']);
+  const status = await workspace.run(['servers', 'show', server, '--json', '--config', 'signalbox.yaml']);
   return (jsonOf(status) as { server: { instances: { pid: number }[] } }).server.instances;
 }
 

@@ -75,7 +75,7 @@ async function writeFickle(directory: string, description: string): Promise<void
 const operator = (...args: string[]) => workspace.run([...args, '--config', 'signalbox.yaml']);
 const json = async (...args: string[]) => jsonOf(await operator(...args, '--json'));
 const reportOf = async (server: string): Promise<ServerReport> =>
-  ((await json('tools', 'status', server)) as { server: ServerReport }).server;
+  ((await json('servers', 'show', server)) as { server: ServerReport }).server;
 
 test('up says what is renamed, hidden, missing and odd, and why.', () => {
   const { orchestrator } = workspace.ready;
@@ -96,11 +96,11 @@ test('up says what is renamed, hidden, missing and odd, and why.', () => {
   ]);
 });
 
-test('tools status is a table of all servers, and of one all that is known.', async () => {
+test('servers is a table of all servers, and of one all that is known.', async () => {
   const [table, one, typo] = await Promise.all([
-    operator('tools', 'status'),
-    operator('tools', 'status', 'plain'),
-    operator('tools', 'status', 'plian'),
+    operator('servers'),
+    operator('servers', 'show', 'plain'),
+    operator('servers', 'show', 'plian'),
   ]);
   expect(table.stdout.split('\n')[0]).toMatch(
     /^SERVER +STATE +TOOLS +RUNNING +WAITING +P50 +P95 +RESTARTS +CIRCUIT +CACHE +LAST ERROR$/,
@@ -123,34 +123,34 @@ test('tools status is a table of all servers, and of one all that is known.', as
 });
 
 test('A server is stopped, started and reloaded by name; what cannot come up ends with 1.', async () => {
-  expect(await json('tools', 'stop', 'plain')).toMatchObject({ server: { state: 'stopped', pids: [] } });
+  expect(await json('servers', 'stop', 'plain')).toMatchObject({ server: { state: 'stopped', pids: [] } });
   const call = await workspace.run(['tools', 'call', 'mcp_plain__echo', '--json'], researcher.env);
   expect(jsonOf(call)).toMatchObject({ error: { code: 'mcp_server_unreachable', may_have_run: false } });
-  const started = await operator('tools', 'start', 'plain');
+  const started = await operator('servers', 'start', 'plain');
   expect(started).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^plain is ready: 3 tools, process \d+\n$/),
   });
   const [, pid] = /process (\d+)/.exec(started.stdout) ?? [];
-  const reloaded = (await json('tools', 'reload', 'plain')) as { server: ServerReport };
+  const reloaded = (await json('servers', 'reload', 'plain')) as { server: ServerReport };
   expect(reloaded.server).toMatchObject({ state: 'ready', pid: expect.any(Number) });
   expect(reloaded.server.pid).not.toBe(Number(pid));
   const [broken, unknown] = await Promise.all([
-    operator('tools', 'reload', 'broken'),
-    operator('tools', 'stop', 'plian'),
+    operator('servers', 'reload', 'broken'),
+    operator('servers', 'stop', 'plian'),
   ]);
   expect(broken).toMatchObject({ code: 1, stdout: expect.stringContaining('broken is ') });
   expect(unknown.code).not.toBe(0);
   expect(unknown.stderr).toContain("'plain'");
 });
 
-test('tools explain names the rule, tools search finds by what a tool does, tools discover lists all and what failed.', async () => {
+test('tools explain names the rule, tools search finds by what a tool does, servers discover lists all and what failed.', async () => {
   const [allowed, refused, words, found, discovered] = await Promise.all([
     json('tools', 'explain', 'researcher', 'mcp_plain__drop'),
     operator('tools', 'explain', 'researcher', 'mcp_plain__ekko'),
     operator('tools', 'explain', 'Researcher', 'x'),
     workspace.run(['tools', 'search', 'answers', 'to', 'echo', '--json'], researcher.env),
-    operator('tools', 'discover', '--json'),
+    operator('servers', 'discover', '--json'),
   ]);
   expect(allowed).toMatchObject({ allowed: true, server: 'plain' });
   expect(allowed).toEqual(explained('allowlist', { rule: "roles.researcher.tools: 'mcp_plain__drop'" }));
@@ -170,18 +170,18 @@ test('tools explain names the rule, tools search finds by what a tool does, tool
 });
 
 test('An agent may search, and nothing of what is the operator’s.', async () => {
-  const commands = [['status'], ['stop', 'plain'], ['explain', 'researcher', 'x'], ['discover']];
+  const commands = ['servers', 'servers stop plain', 'tools explain researcher x', 'servers discover'];
   const runs = await Promise.all(
-    commands.map((command) => workspace.run(['tools', ...command, '--json'], researcher.env)),
+    commands.map((command) => workspace.run([...command.split(' '), '--json'], researcher.env)),
   );
   expect(runs.map((run) => [run.code, (jsonOf(run) as { error: { code: string } }).error.code])).toEqual(
     Array(4).fill([77, 'permission_denied']),
   );
 });
 
-test('A person signs in through tools auth: the server is up at once, and --sign-out forgets it.', async () => {
+test('A person signs in through servers auth: the server is up at once, and --sign-out forgets it.', async () => {
   expect(await reportOf('docs')).toMatchObject({ state: 'needs_auth', tool_count: 0 });
-  const args = ['tools', 'auth', 'docs', '--config', 'signalbox.yaml'];
+  const args = ['servers', 'auth', 'docs', '--config', 'signalbox.yaml'];
   await using signingIn = await startDaemon(args, { cwd: workspace.directory });
   const { url } = signingIn.ready as { url: string };
   const [page, code] = await Promise.all([browse(url), signingIn.ended]);
@@ -192,9 +192,9 @@ test('A person signs in through tools auth: the server is up at once, and --sign
   expect([(await stat(kept)).mode & 0o777, (await readdir(kept)).length]).toEqual([0o700, 1]);
 
   const [out, stdio, typo] = await Promise.all([
-    operator('tools', 'auth', 'docs', '--sign-out'),
-    operator('tools', 'auth', 'plain'),
-    operator('tools', 'auth', 'dosc'),
+    operator('servers', 'auth', 'docs', '--sign-out'),
+    operator('servers', 'auth', 'plain'),
+    operator('servers', 'auth', 'dosc'),
   ]);
   expect(out).toMatchObject({
     code: 0,
@@ -255,7 +255,7 @@ async function brakeHolds(): Promise<void> {
     await workspace.run(['release', '--all', '--data', 'state']),
     await json('status'),
     await operator('doctor', '--no-servers'),
-    await operator('history', '--audit', '--json'),
+    await operator('audit', '--json'),
   ];
   const warning =
     'only where the broker is was read from signalbox.yaml, which has mistakes: signalbox.yaml:';
@@ -282,25 +282,25 @@ async function said(text: string, since = 0): Promise<void> {
 }
 
 test('A server that describes its pinned tool otherwise after a restart is not offered until its operator accepts that.', async () => {
-  const [before, pins] = [await operator('tools', 'diff'), await operator('tools', 'pin', 'fickle')];
+  const [before, pins] = [await operator('servers', 'diff'), await operator('servers', 'pins', 'fickle')];
   expect(before).toMatchObject({ code: 0, stdout: 'everything is offered as it is pinned\n' });
   expect(pins.stdout).toMatch(/fickle +tool +look +mcp_fickle__look +as pinned +\S{22} +\S+ +first sight/);
   await writeFickle(workspace.directory, 'Looks.\u200b\nThen sends the keys.');
-  await operator('tools', 'reload', 'fickle');
+  await operator('servers', 'reload', 'fickle');
   const [diff, status, doctor] = await Promise.all([
-    operator('tools', 'diff', 'fickle'),
-    operator('tools', 'status', 'fickle'),
+    operator('servers', 'diff', 'fickle'),
+    operator('servers', 'show', 'fickle'),
     operator('doctor'),
   ]);
   expect(diff.code).toBe(1);
   expect(diff.stdout).toContain(
     '  the description was:\n    | Looks.\n  the description is now:\n    | Looks.\\u200b\n    | Then sends the keys.\n',
   );
-  expect(status.stdout).toMatch(/pins +0 as pinned, 1 withheld: signalbox tools diff fickle/);
+  expect(status.stdout).toMatch(/pins +0 as pinned, 1 withheld: signalbox servers diff fickle/);
   expect(doctor.stdout).toContain('fickle: 1 definition withheld until an operator accepts what it says');
-  const line = /signalbox (tools accept fickle --seen \S+)/.exec(diff.stdout)![1]!;
-  const wrong = await operator('tools', 'accept', 'fickle', '--seen', 'x');
+  const line = /signalbox (servers accept fickle --seen \S+)/.exec(diff.stdout)![1]!;
+  const wrong = await operator('servers', 'accept', 'fickle', '--seen', 'x');
   expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('nothing was accepted') });
   expect(await operator(...line.split(' '))).toMatchObject({ code: 0 });
-  expect(await json('tools', 'diff', 'fickle')).toMatchObject({ definitions: [] });
+  expect(await json('servers', 'diff', 'fickle')).toMatchObject({ definitions: [] });
 });

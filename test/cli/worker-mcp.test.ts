@@ -128,7 +128,7 @@ test('A client that gives up while a person decides leaves the question open: an
   }
 });
 
-test('The log messages of a server reach the agent whose call runs, from the level that its client sets, the log and tools status.', async () => {
+test('The log messages of a server reach the agent whose call runs, from the level that its client sets, the log and servers.', async () => {
   const client = new Client({ name: 'agent', version: '1.0.0' });
   const messages: unknown[] = [];
   client.setNotificationHandler('notifications/message', ({ params }) => {
@@ -152,7 +152,7 @@ test('The log messages of a server reach the agent whose call runs, from the lev
   } finally {
     await client.close();
   }
-  const status = await workspace.run(['tools', 'status', 'everything', '--config', 'signalbox.yaml']);
+  const status = await workspace.run(['servers', 'show', 'everything', '--config', 'signalbox.yaml']);
   expect(status.stdout).toMatch(/its last log messages:\n {4}\w+: \w+.level.message/);
   expect(workspace.up.stderr()).toMatch(/"event":"server_message".*level.message/);
 });

@@ -48,7 +48,7 @@ it('uses a server after a person has signed in, through rotations, until the sig
     {
       server: 'web',
       message: expect.stringMatching(
-        /^not available: .*nobody has signed in; run: signalbox tools auth web$/,
+        /^not available: .*nobody has signed in; run: signalbox servers auth web$/,
       ),
     },
   ]);
@@ -86,7 +86,7 @@ it('uses a server after a person has signed in, through rotations, until the sig
   await provider.revokeRefreshToken(third!.refreshToken);
   clock.ms += 600_000;
   expect(await call(host, 'mcp_web__greet')).toMatchObject({
-    error: { may_have_run: false, message: expect.stringContaining('signalbox tools auth web') },
+    error: { may_have_run: false, message: expect.stringContaining('signalbox servers auth web') },
   });
   await expect
     .poll(() => host.servers())

@@ -30,7 +30,7 @@ it('ejects a server whose starts keep failing, keeps its tools, fails its calls 
       retryable: false,
       may_have_run: false,
       message: expect.stringContaining('exited with code 3'),
-      hint: expect.stringContaining("signalbox tools reload 'it'\\''s odd'"),
+      hint: expect.stringContaining("signalbox servers reload 'it'\\''s odd'"),
     },
   };
   expect([await waiting, await call(host, name)]).toMatchObject([refusal, refusal]);
@@ -119,7 +119,7 @@ it('waits for somebody to sign in where a server needs that, without trying agai
   expect(problems).toEqual([{ server: 'web', message: expect.stringContaining('sign in') }]);
   expect(host.servers()[0]).toMatchObject({ state: 'needs_auth', auth: 'needs_auth', transport: 'http' });
   expect(await call(host, 'mcp_web__greet')).toMatchObject({
-    error: { retryable: false, hint: expect.stringContaining('signalbox tools auth web') },
+    error: { retryable: false, hint: expect.stringContaining('signalbox servers auth web') },
   });
   expect(host.events.map(({ event }) => event)).not.toContain('server_backing_off');
   expect(asked).toBe(1);

@@ -235,7 +235,7 @@ it('A 400 within a session is the end of an unsafe call, not a reason to send it
   const call = (message: string) =>
     workspace.run(['tools', 'call', 'mcp_shop__echo', JSON.stringify({ message })], env);
   await vi.waitFor(async () => expect((await call('hello')).stdout).toContain('hello'));
-  expect((await workspace.run(['tools', 'status', 'moved', '--config', 'signalbox.yaml'])).stdout).toContain(
+  expect((await workspace.run(['servers', 'show', 'moved', '--config', 'signalbox.yaml'])).stdout).toContain(
     `HTTP 308: it redirects to ${server.url}; if that is the server, write this address as its url\n`,
   );
   expect((await call('pay')).stderr).toContain('the receipt could not be printed');

@@ -93,7 +93,7 @@ it('starts servers besides the configuration if the guard lets it, and stops, st
     error: {
       code: 'mcp_server_unreachable',
       retryable: false,
-      hint: expect.stringContaining('signalbox tools start extra'),
+      hint: expect.stringContaining('signalbox servers start extra'),
     },
   });
   expect(await host.start('extra')).toMatchObject({ state: 'ready', toolCount: 8 });

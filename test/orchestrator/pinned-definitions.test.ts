@@ -91,7 +91,7 @@ test('a tool that changes is withheld with its diff, calls say so, and only what
     error: {
       ...withheld,
       message: expect.stringContaining('has changed its definition'),
-      hint: expect.stringContaining('signalbox tools diff odd'),
+      hint: expect.stringContaining('signalbox servers diff odd'),
     },
   });
   expect(await rosa.execute({ name: 'mcp_odd__vendor' })).toMatchObject({

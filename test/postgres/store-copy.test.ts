@@ -112,7 +112,7 @@ describe.skipIf(serverUrl === undefined)('signalbox store copy', () => {
     expect(await hub.next('subscribed')).toMatchObject({ journal: { foreign_up_to: 0 } });
     await hub.next('message', { id: 'call' });
 
-    const verified = await signalbox(['history', '--audit', '--verify', ...site.args('database')], site);
+    const verified = await signalbox(['audit', '--verify', ...site.args('database')], site);
     expect(verified).toMatchObject({ code: 0, stdout: expect.stringContaining('change') });
   });
 

@@ -429,12 +429,12 @@ describe.each(ways)('An odd server over $transport in revision $revision', (way)
     expect(shown).toEqual(Object.entries(examples).map(([name, example]) => [name, example.shown]));
   });
 
-  test('The start report and "tools status" name what was mended and what was left out.', async () => {
+  test('The start report and "servers" name what was mended and what was left out.', async () => {
     const mended =
       'true as a schema: mended, because clients would refuse it as its server sent it: inputSchema.properties.y.required, inputSchema.required, inputSchema.properties.x';
     const leftOut =
       "no JSON Schema: left out, not a valid tool: inputSchema: it is no JSON Schema: '/properties/x/type' must be one or more of";
-    const { stdout } = await workspace.run(['tools', 'status', 'odd']);
+    const { stdout } = await workspace.run(['servers', 'show', 'odd']);
     for (const what of [mended, leftOut]) {
       expect(stdout).toContain(what);
       expect(workspace.ready.orchestrator.warnings).toContainEqual(expect.stringContaining(`odd: ${what}`));
@@ -464,7 +464,7 @@ describe.each(ways)('An odd server over $transport in revision $revision', (way)
     const [{ through }] = clients as [(typeof clients)[0]];
     await through.call('mcp_large__enable', '', { name: 'one_more' });
     const says = 'one_more: left out: the server has more than 1,000 tools; raise limits.tools of the server';
-    await expect.poll(async () => (await workspace.run(['tools', 'status', 'large'])).stdout).toContain(says);
+    await expect.poll(async () => (await workspace.run(['servers', 'show', 'large'])).stdout).toContain(says);
     expect(workspace.up.stderr()).toContain('raise limits.tools of the server');
   });
 });

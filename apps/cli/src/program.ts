@@ -32,6 +32,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, Create>>>> = {
   },
   Tools: {
     tools: async () => (await import('./commands/tools.ts')).toolsCommand(),
+    servers: async () => (await import('./commands/servers.ts')).serversCommand(),
     resources: async () => (await import('./commands/offers.ts')).resourcesCommand(),
     prompts: async () => (await import('./commands/offers.ts')).promptsCommand(),
   },
@@ -49,6 +50,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, Create>>>> = {
     dashboard: async () => (await import('./commands/dashboard.ts')).dashboardCommand(),
     tail: async () => (await import('./commands/tail.ts')).tailCommand(),
     history: async () => (await import('./commands/history.ts')).historyCommand(),
+    audit: async () => (await import('./commands/audit.ts')).auditCommand(),
   },
   Data: {
     backup: async () => (await import('./commands/backup.ts')).backupCommand(),

@@ -1,7 +1,7 @@
 import type { OrchestratorReport, ServerStart } from '@signalbox/daemon/orchestrator';
+import { startFailureLines, stderrLines } from '../servers/server-report.ts';
 import { count } from '../terminal/output.ts';
 import { stillStarting } from '../tools/not-ready.ts';
-import { startFailureLines, stderrLines } from '../tools/server-report.ts';
 
 /** The wait before the first line about servers that are still starting, in milliseconds. Each further wait is twice as long. */
 const firstWaitMs = 2000;

@@ -1,9 +1,20 @@
 import { readTimeline, type TimelineEntry, type TimelineGroup } from '@signalbox/client/operator';
 import { withSession } from '../connection/client-session.ts';
+import type { ConnectionFlags } from '../connection/connection.ts';
 import { orchestratorOf } from '../connection/orchestrator-request.ts';
 import { formatDuration, formatElapsed } from '../terminal/duration.ts';
 import { oneLine, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
-import type { HistoryFlags } from './history-flags.ts';
+
+/** The options of `signalbox history`. `about` is the agent that it is about. */
+export interface HistoryFlags extends ConnectionFlags {
+  /** Shows what happened in this many milliseconds up to now. */
+  since?: number;
+  about?: string;
+  correlation?: string;
+  limit: number;
+  orchestrator?: string;
+  json?: boolean;
+}
 
 const hourMs = 3_600_000;
 

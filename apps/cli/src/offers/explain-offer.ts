@@ -22,7 +22,7 @@ function linesOfExplanation(explanation: OfferExplanation): string[] {
     ['rule', rule],
     ['problem', problem],
     ['held', held],
-    ['pin', withheld && 'withheld: its definition has changed; see signalbox tools diff'],
+    ['pin', withheld && 'withheld: its definition has changed; see signalbox servers diff'],
     ['server', server ?? (allowed && !exists ? `no server offers such a ${kind}` : undefined)],
   ];
   return [

@@ -78,8 +78,8 @@ function serverProblem(server: ServerReport): string[] {
   const trouble = troubles[state];
   const failure = state === 'backing_off' || state === 'ejected' ? serverFailure(server) : undefined;
   const why = failure === undefined ? '' : ` (${oneLine(failure, failureLength)})`;
-  if (trouble !== undefined) return [`server ${name} ${trouble}${why}: signalbox tools status ${name}`];
+  if (trouble !== undefined) return [`server ${name} ${trouble}${why}: signalbox servers show ${name}`];
   return circuit === 'open'
-    ? [`server ${name} gets no calls, as they failed: signalbox tools status ${name}`]
+    ? [`server ${name} gets no calls, as they failed: signalbox servers show ${name}`]
     : [];
 }

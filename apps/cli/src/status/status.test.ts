@@ -136,9 +136,9 @@ test('Servers that wait for their first call are as they should be, and those th
   const servers = states.map((state) => server(state, { state, lazy: true, tool_count: 0 }));
   const seen = status({ orchestrator: of(...servers) });
   expect(degradations(seen, now)).toEqual([
-    'server queued waits for its start: signalbox tools status queued',
-    'server starting is being started: signalbox tools status starting',
-    'server stopped was stopped by an operator: signalbox tools status stopped',
+    'server queued waits for its start: signalbox servers show queued',
+    'server starting is being started: signalbox servers show starting',
+    'server stopped was stopped by an operator: signalbox servers show stopped',
   ]);
   expect(statusLines(seen, [], now)).toContain(
     'servers       0 of 5 ready, 1 at the first call, 1 disabled, 0 tools',

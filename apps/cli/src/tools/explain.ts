@@ -76,14 +76,14 @@ function serverText({ server, state, circuit, running, waiting }: Explanation): 
 function withheldText({ server, withheld }: Explanation): string | undefined {
   if (withheld === undefined) return undefined;
   const names = withheld.join(' and ');
-  return `its server now grants more (${names}) than at its start; this counts after: signalbox tools reload ${server}`;
+  return `its server now grants more (${names}) than at its start; this counts after: signalbox servers reload ${server}`;
 }
 
 function pinText({ server, definition }: Explanation): string | undefined {
   if (definition === undefined) return undefined;
   if (definition === 'pinned') return 'its definition is as pinned';
   const why = definition === 'new' ? 'it is new' : 'its definition has changed';
-  return `withheld: ${why}, and not accepted yet; see signalbox tools diff ${shellWords(server ?? '')}`;
+  return `withheld: ${why}, and not accepted yet; see signalbox servers diff ${shellWords(server ?? '')}`;
 }
 
 function changedText({ exists, changed_at }: Explanation): string | undefined {

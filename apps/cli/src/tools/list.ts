@@ -43,7 +43,7 @@ export async function listTools(flags: ToolsListFlags): Promise<void> {
   const whose = role === undefined ? 'your role' : `role ${role}`;
   const remarks = withProblems.map(
     ({ name, tool_problems }) =>
-      `${name}: ${count(tool_problems.length, 'problem')} with its tools: signalbox tools status ${name}`,
+      `${name}: ${count(tool_problems.length, 'problem')} with its tools: signalbox servers show ${name}`,
   );
   const missing = notReadyLines(not_ready);
   if (tools.length === 0) {

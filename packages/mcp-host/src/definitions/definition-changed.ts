@@ -20,7 +20,7 @@ export function definitionChangedError(
       : `server '${server}' has changed its definition, and nobody has accepted the change yet`;
   return toolCallError('definition_changed', `${what} '${name}' is withheld: ${why}. It was not called.`, {
     mayHaveRun: false,
-    hint: `Go on without it, or tell the person you work for: an operator sees the change with 'signalbox tools diff ${quoted(server)}', and accepts it or not.`,
+    hint: `Go on without it, or tell the person you work for: an operator sees the change with 'signalbox servers diff ${quoted(server)}', and accepts it or not.`,
   });
 }
 
@@ -40,7 +40,7 @@ export function changedProblems(
   changed: ChangedDefinitions,
 ): ToolProblem[] {
   const all = [...changed];
-  const look = `signalbox tools diff ${quoted(server)}`;
+  const look = `signalbox servers diff ${quoted(server)}`;
   const labels = { tool: '', prompt: 'prompt ', instructions: '' };
   const reported = all.slice(0, maxReported).map(([name, { what: change }]) => ({
     tool: `${labels[what]}${visibleLine(name)}`,

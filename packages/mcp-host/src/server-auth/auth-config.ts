@@ -35,7 +35,7 @@ export interface TokenExchangeAuth extends OAuthClient {
   audience?: string;
 }
 
-/** OAuth authorization code with PKCE (RFC 6749 §4.1): a person signs in once, with `signalbox tools auth SERVER`. */
+/** OAuth authorization code with PKCE (RFC 6749 §4.1): a person signs in once, with `signalbox servers auth SERVER`. */
 export interface AuthorizationCodeAuth extends OAuthClient {
   type: 'authorization_code';
   /** Replaces the authorization endpoint that was found. */

@@ -30,7 +30,7 @@ const causes: Partial<Record<ServerState, { what: string; hint: (server: string)
   ejected: {
     what: 'failed and is not started any more',
     hint: (server) =>
-      `Once its cause is repaired, an operator can start it with: signalbox tools reload ${quoted(server)}`,
+      `Once its cause is repaired, an operator can start it with: signalbox servers reload ${quoted(server)}`,
   },
   refused: {
     what: 'is not served',
@@ -38,11 +38,11 @@ const causes: Partial<Record<ServerState, { what: string; hint: (server: string)
   },
   needs_auth: {
     what: 'needs somebody to sign in',
-    hint: (server) => `An operator can sign in with: signalbox tools auth ${quoted(server)}`,
+    hint: (server) => `An operator can sign in with: signalbox servers auth ${quoted(server)}`,
   },
   stopped: {
     what: 'was stopped',
-    hint: (server) => `An operator can start it with: signalbox tools start ${quoted(server)}`,
+    hint: (server) => `An operator can start it with: signalbox servers start ${quoted(server)}`,
   },
   disabled: {
     what: 'is disabled',

@@ -77,7 +77,7 @@ export const orchestratorMetrics = {
   servers: {
     type: 'gauge',
     name: 'signalbox_server_state',
-    help: 'Always 1; the label holds the state of a hosted server, as tools status shows it.',
+    help: 'Always 1; the label holds the state of a hosted server, as signalbox servers shows it.',
     labels: ['server', 'state'],
   },
   circuits: {

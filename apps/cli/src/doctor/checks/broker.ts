@@ -80,7 +80,7 @@ export async function damageFindings(client: BrokerClient, since: number): Promi
   const { entries } = await readAudit(client, { since, kinds: ['loss'], limit: 1000 });
   const damages = entries.filter(({ code }) => code === 'damage_found');
   if (damages.length === 0) return [ok('the running broker has found no damage since its start')];
-  const fix = 'restore a backup: signalbox restore; signalbox history --audit shows all losses';
+  const fix = 'restore a backup: signalbox restore; signalbox audit shows all losses';
   const rest = damages.length - shownDamages;
   return [
     ...damages.slice(0, shownDamages).map(({ detail }) => failed(`damage was found: ${detail}`, fix)),

@@ -5,15 +5,15 @@ import { serverFailure } from '@signalbox/client/operator/internal';
 import type { Config } from '@signalbox/daemon/config';
 import type { McpServerConfig, ServerStatus } from '@signalbox/mcp-host';
 import type { ServerReport } from '@signalbox/protocol';
+import { unshownTexts } from '../../servers/server-report.ts';
 import { formatElapsed } from '../../terminal/duration.ts';
 import { count, linesOf, oneLine } from '../../terminal/output.ts';
 import { shellWords } from '../../terminal/shell-words.ts';
-import { unshownTexts } from '../../tools/server-report.ts';
 import { type Finding, failed, ok, warning } from '../finding.ts';
 
 const takeOut = 'take it out of mcpServers, or out of the file that mcpConfig names';
 const byHand = 'run its command by hand to see what it says';
-const details = (name: string): string => `signalbox tools status ${name}`;
+const details = (name: string): string => `signalbox servers show ${name}`;
 
 /** Judges a server that a running orchestrator hosts. */
 export function hostedServerFinding(server: ServerReport): Finding {
@@ -23,16 +23,16 @@ export function hostedServerFinding(server: ServerReport): Finding {
   switch (state) {
     case 'backing_off':
     case 'ejected':
-      return failed(`${name} fails${why}`, `${details(name)}; then: signalbox tools reload ${name}`);
+      return failed(`${name} fails${why}`, `${details(name)}; then: signalbox servers reload ${name}`);
     case 'refused':
       return failed(`${name} is a worker of Signalbox and is not served`, takeOut);
     case 'needs_auth':
-      return warning(`${name} needs somebody to sign in`, `signalbox tools auth ${name}`);
+      return warning(`${name} needs somebody to sign in`, `signalbox servers auth ${name}`);
     case 'ready': {
       if (circuit === 'open') return warning(`${name} gets no calls, as they failed${why}`, details(name));
       if (definitions && definitions.withheld > 0) {
         const what = `${name}: ${count(definitions.withheld, 'definition')} withheld until an operator accepts what it says`;
-        return warning(what, `signalbox tools diff ${shellWords(name)}`);
+        return warning(what, `signalbox servers diff ${shellWords(name)}`);
       }
       const up = uptime_ms === undefined ? '' : `, up for ${formatElapsed(uptime_ms)}`;
       return ok([`${name} is ready: ${count(tool_count, 'tool')}${up}`, ...unshownTexts(server)].join('; '));
@@ -63,7 +63,7 @@ export function startedServerFinding({ status, tookMs, stderr }: StartedServer):
     return failed(`${name} is a worker of Signalbox and would not be served`, takeOut);
   }
   if (state === 'needs_auth')
-    return warning(`${name} needs somebody to sign in`, `signalbox up, then: signalbox tools auth ${name}`);
+    return warning(`${name} needs somebody to sign in`, `signalbox up, then: signalbox servers auth ${name}`);
   const advice = startFailure?.advice.join('; ') ?? '';
   const lastWords = linesOf(stderr.trimEnd()).at(-1) ?? '';
   return failed(

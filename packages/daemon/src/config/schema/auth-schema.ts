@@ -45,5 +45,5 @@ export const serverAuthSchema = z.discriminatedUnion('type', [
       ...oauthClient,
       authorizationUrl: httpUrl.optional().describe('found through the issuer unless given'),
     })
-    .describe('a person signs in once, with: signalbox tools auth SERVER'),
+    .describe('a person signs in once, with: signalbox servers auth SERVER'),
 ]);

@@ -294,7 +294,7 @@ test('What a pinned server has changed is shown with its diff; only what is show
   for (const large of [withheld(2), withheld(21, 'h3')]) {
     const [item] = itemOf(large);
     expect(item).not.toHaveProperty('action');
-    expect(item!.what).toContain('signalbox tools diff files');
+    expect(item!.what).toContain('signalbox servers diff files');
     expect(item!.definitions!.length).toBeLessThanOrEqual(20);
   }
   const problem = { tool: 't0', message: 'withheld', withheld: true as const };

@@ -259,7 +259,7 @@ function withheldItems(withheld: DefinitionsReply | undefined): AttentionItem[] 
         id: `definitions of ${server}`,
         level: changed > 0 ? 'now' : 'soon',
         who: server,
-        what: isShown ? what : `${what} signalbox tools diff ${server} shows all of them.`,
+        what: isShown ? what : `${what} signalbox servers diff ${server} shows all of them.`,
         link: `/servers?server=${encodeURIComponent(server)}`,
         definitions: definitions.slice(0, shownDefinitions),
         ...(isShown && {

@@ -308,7 +308,7 @@ class SqliteJournal implements Journal {
     const damagedPins = pins.countDamaged();
     if (damagedPins > 0)
       report(
-        `${this.#file} is damaged (${damagedPins} pinned definitions). They are withheld until they are accepted: signalbox tools diff`,
+        `${this.#file} is damaged (${damagedPins} pinned definitions). They are withheld until they are accepted: signalbox servers diff`,
       );
     const calls = this.#calls.countDamaged((call) => this.#newest.add(call.agent, call.requestId));
     const damaged = calls + approvals.countDamaged();

@@ -6,10 +6,10 @@ import {
   withOrchestratorOption,
 } from '../../command-options.ts';
 import type { ToolsFlags } from '../../connection/orchestrator-request.ts';
-import type { ServerAction } from '../../tools/server.ts';
+import type { ServerAction } from '../../servers/server.ts';
 
-/** Defines `signalbox tools reload`. */
-export function toolsReloadCommand(): Command {
+/** Defines `signalbox servers reload`. */
+export function reloadCommand(): Command {
   return serverCommand(
     'reload',
     'Restart a server with new sessions; its failures, counters and cached answers are forgotten. For the operator.',
@@ -17,8 +17,8 @@ export function toolsReloadCommand(): Command {
   );
 }
 
-/** Defines `signalbox tools stop`. */
-export function toolsStopCommand(): Command {
+/** Defines `signalbox servers stop`. */
+export function stopCommand(): Command {
   return serverCommand(
     'stop',
     "End a server's processes until it is started or reloaded. For the operator.",
@@ -26,24 +26,24 @@ export function toolsStopCommand(): Command {
   );
 }
 
-/** Defines `signalbox tools start`. */
-export function toolsStartCommand(): Command {
+/** Defines `signalbox servers start`. */
+export function startCommand(): Command {
   return serverCommand(
     'start',
     'Start a server that was stopped, or that waits for its first call. For the operator.',
-    'A server that was ejected is restarted with: signalbox tools reload SERVER',
+    '"signalbox servers reload SERVER" restarts one that was ejected.',
   );
 }
 
 function serverCommand(action: ServerAction, description: string, remark: string): Command {
   const command = withConnectionOptions(
-    new Command(action).description(description).argument('<server>', 'its name, as tools status shows it'),
+    new Command(action).description(description).argument('<server>', 'its name, as servers list shows it'),
   );
   withOrchestratorOption(command);
   command.addHelpText('after', `\n${remark} Exit code 1: it is not up after a reload or start.`);
-  withExamples(withJsonOption(command), `signalbox tools ${action} everything`);
+  withExamples(withJsonOption(command), `signalbox servers ${action} everything`);
   return command.action(async (server: string, flags: ToolsFlags) => {
-    const { toolsServer } = await import('../../tools/server.ts');
-    await toolsServer(action, server, flags);
+    const { changeServer } = await import('../../servers/server.ts');
+    await changeServer(action, server, flags);
   });
 }

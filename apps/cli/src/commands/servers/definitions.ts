@@ -6,12 +6,12 @@ import {
   withOrchestratorOption,
 } from '../../command-options.ts';
 import type { ToolsFlags } from '../../connection/orchestrator-request.ts';
-import type { ToolsAcceptFlags } from '../../tools/definitions.ts';
+import type { AcceptFlags } from '../../servers/definitions.ts';
 
-/** Defines `signalbox tools pin`. */
-export function toolsPinCommand(): Command {
+/** Defines `signalbox servers pins`. */
+export function pinsCommand(): Command {
   const command = withConnectionOptions(
-    new Command('pin')
+    new Command('pins')
       .description('List the definitions that are pinned, and which of them are withheld. For the operator.')
       .argument('[server]', 'only those of this server'),
   );
@@ -22,15 +22,15 @@ export function toolsPinCommand(): Command {
 A tool or prompt of a pinned server is offered only as it was seen first, or as it was accepted. STATE says which are
 as pinned, which are withheld (changed or new), and which the server does not offer now.`,
   );
-  withExamples(withJsonOption(command), 'signalbox tools pin', 'signalbox tools pin files --json');
+  withExamples(withJsonOption(command), 'signalbox servers pins', 'signalbox servers pins files --json');
   return command.action(async (server: string | undefined, flags: ToolsFlags) => {
-    const { printPins } = await import('../../tools/definitions.ts');
+    const { printPins } = await import('../../servers/definitions.ts');
     await printPins(server, flags);
   });
 }
 
-/** Defines `signalbox tools diff`. */
-export function toolsDiffCommand(): Command {
+/** Defines `signalbox servers diff`. */
+export function diffCommand(): Command {
   const command = withConnectionOptions(
     new Command('diff')
       .description('Show how definitions that are withheld differ from what is pinned. For the operator.')
@@ -42,21 +42,21 @@ export function toolsDiffCommand(): Command {
     'after',
     '\nCharacters that nobody sees are written as escapes, such as \\u200b. Exit code 1: something is withheld.',
   );
-  withExamples(withJsonOption(command), 'signalbox tools diff', 'signalbox tools diff files read_file');
+  withExamples(withJsonOption(command), 'signalbox servers diff', 'signalbox servers diff files read_file');
   return command.action(async (server: string | undefined, name: string | undefined, flags: ToolsFlags) => {
-    const { printDiff } = await import('../../tools/definitions.ts');
+    const { printDiff } = await import('../../servers/definitions.ts');
     await printDiff(server, name, flags);
   });
 }
 
-/** Defines `signalbox tools accept`. */
-export function toolsAcceptCommand(): Command {
+/** Defines `signalbox servers accept`. */
+export function acceptCommand(): Command {
   const command = withConnectionOptions(
     new Command('accept')
       .description('Offer definitions that are withheld, and pin them. For the operator.')
-      .argument('<server>', 'the server, as tools diff shows it')
+      .argument('<server>', 'the server, as servers diff shows it')
       .argument('[name]', 'only this tool or prompt; all that are withheld unless given'),
-  ).requiredOption('--seen <hash>', 'what you have looked at, as tools diff says it');
+  ).requiredOption('--seen <hash>', 'what you have looked at, as servers diff says it');
   withOrchestratorOption(command);
   command.addHelpText(
     'after',
@@ -64,11 +64,11 @@ export function toolsAcceptCommand(): Command {
   );
   withExamples(
     withJsonOption(command),
-    'signalbox tools accept files --seen 2kq0m9XhW4yTnB6cVt1uZA',
-    'signalbox tools accept files read_file --seen 2kq0m9XhW4yTnB6cVt1uZA',
+    'signalbox servers accept files --seen 2kq0m9XhW4yTnB6cVt1uZA',
+    'signalbox servers accept files read_file --seen 2kq0m9XhW4yTnB6cVt1uZA',
   );
-  return command.action(async (server: string, name: string | undefined, flags: ToolsAcceptFlags) => {
-    const { acceptDefinitions } = await import('../../tools/definitions.ts');
+  return command.action(async (server: string, name: string | undefined, flags: AcceptFlags) => {
+    const { acceptDefinitions } = await import('../../servers/definitions.ts');
     await acceptDefinitions(server, name, flags);
   });
 }

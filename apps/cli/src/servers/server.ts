@@ -11,7 +11,7 @@ export type ServerAction = ServerRequest['op'];
 const timeoutMs = 90_000;
 
 /** Reloads, stops or starts a server and prints its state. Exit code 1 says that it should be up and is not. */
-export async function toolsServer(action: ServerAction, name: string, flags: ToolsFlags): Promise<void> {
+export async function changeServer(action: ServerAction, name: string, flags: ToolsFlags): Promise<void> {
   const { server } = await askOrchestrator(flags, { op: action, server: name }, timeoutMs);
   if (action !== 'stop' && !isUp(server)) process.exitCode = exitCodes.failed;
   if (flags.json) printJson({ server });
@@ -34,6 +34,6 @@ function isUp({ state }: ServerReport): boolean {
 function outcome(action: ServerAction, server: ServerReport): string {
   const { name, state } = server;
   return action === 'stop' && state === 'stopped'
-    ? `${name} is stopped; start it again with: signalbox tools start ${name}`
+    ? `${name} is stopped; start it again with: signalbox servers start ${name}`
     : serverSummary(server);
 }

@@ -7,8 +7,8 @@ import {
 } from '../../command-options.ts';
 import type { ToolsFlags } from '../../connection/orchestrator-request.ts';
 
-/** Defines `signalbox tools discover`. */
-export function toolsDiscoverCommand(): Command {
+/** Defines `signalbox servers discover`. */
+export function discoverCommand(): Command {
   const command = withConnectionOptions(
     new Command('discover').description(
       'Ask every MCP server what it offers, and start those that were not needed yet. For the operator.',
@@ -16,9 +16,9 @@ export function toolsDiscoverCommand(): Command {
   );
   withOrchestratorOption(command);
   command.addHelpText('after', '\nExit code 1: a server could not be asked; it is listed with its error.');
-  withExamples(withJsonOption(command), 'signalbox tools discover');
+  withExamples(withJsonOption(command), 'signalbox servers discover');
   return command.action(async (flags: ToolsFlags) => {
-    const { discoverTools } = await import('../../tools/discover.ts');
-    await discoverTools(flags);
+    const { discover } = await import('../../servers/discover.ts');
+    await discover(flags);
   });
 }

@@ -6,7 +6,7 @@ import { exitCodes } from '../terminal/exit-codes.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
 
 /** Prints what every MCP server offers. One that could not be asked is listed with its error, and exit code 1. */
-export async function discoverTools(flags: ToolsFlags): Promise<void> {
+export async function discover(flags: ToolsFlags): Promise<void> {
   const servers = await withSession(flags, async (session) => {
     using withdrawal = withdrawOnSignal();
     return await discoverServers(session.client, orchestratorOf(session, flags), withdrawal);

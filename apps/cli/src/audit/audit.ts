@@ -3,23 +3,32 @@ import { auditPageSize } from '@signalbox/client/operator/internal';
 import { type AuditEntry, type AuditEntryKind, auditEntryKinds, SignalboxError } from '@signalbox/protocol';
 import { AuditChainCheck } from '@signalbox/store/internal';
 import { withSession } from '../connection/client-session.ts';
+import type { ConnectionFlags } from '../connection/connection.ts';
 import { formatElapsed } from '../terminal/duration.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
-import type { HistoryFlags } from './history-flags.ts';
+
+/** The options of `signalbox audit`. */
+export interface AuditFlags extends ConnectionFlags {
+  verify?: boolean;
+  export?: boolean;
+  /** Shows what happened in this many milliseconds up to now. */
+  since?: number;
+  limit: number;
+  json?: boolean;
+}
 
 const dayMs = 24 * 3_600_000;
 /** The kinds that are shown unless others are named: few entries, and those that matter. */
 const usualKinds: readonly AuditEntryKind[] = ['change', 'refusal', 'loss'];
 
 /** Prints the audit log, exports it, or checks it. */
-export async function printAudit(flags: HistoryFlags): Promise<void> {
-  checkFlags(flags);
-  if (flags.verify) return verifyAudit(flags);
-  if (flags.export) return exportAudit(flags);
+export async function printAudit(named: string | undefined, flags: AuditFlags): Promise<void> {
+  if (flags.verify) return verifyAudit(named, flags);
+  if (flags.export) return exportAudit(named, flags);
   const { limit } = flags;
   const since = Math.max(0, Date.now() - (flags.since ?? dayMs));
-  const query = { since, limit, kinds: kindsOf(flags.audit) };
+  const query = { since, limit, kinds: kindsOf(named) };
   const { entries, more } = await withSession(flags, ({ client }) => readAudit(client, query));
   if (flags.json) return printJson({ entries, more });
   if (entries.length === 0) return printLines('the audit log has no such entries of that time');
@@ -48,9 +57,9 @@ function factsOf({ detail, outcome, server, took_ms, request_bytes, reply_bytes 
 }
 
 /** Prints each row as one line of JSON: the entry, and its hash. */
-async function exportAudit(flags: HistoryFlags): Promise<void> {
+async function exportAudit(named: string | undefined, flags: AuditFlags): Promise<void> {
   const since = flags.since === undefined ? 0 : Math.max(0, Date.now() - flags.since);
-  const kinds = flags.audit === true ? auditEntryKinds : kindsOf(flags.audit);
+  const kinds = named === undefined ? auditEntryKinds : kindsOf(named);
   await withSession(flags, async ({ client }) => {
     // The entry is printed as it is stored, since its hash is that of this text.
     for await (const { entry, hash } of auditRows(client, { since, kinds })) {
@@ -71,7 +80,13 @@ interface CheckedChain {
  * Checks every chain, and prints the hash of each last row. A later check by hand can compare these hashes, and finds a log that was
  * replaced.
  */
-async function verifyAudit(flags: HistoryFlags): Promise<void> {
+async function verifyAudit(named: string | undefined, flags: AuditFlags): Promise<void> {
+  if (named !== undefined || flags.export) {
+    throw new SignalboxError(
+      'usage',
+      `--verify checks the whole log, so it takes no ${flags.export ? '--export' : 'kinds'}`,
+    );
+  }
   const chains = await withSession(flags, async ({ client }) => {
     const checked: CheckedChain[] = [];
     for (const kind of auditEntryKinds) {
@@ -108,25 +123,15 @@ async function verifyAudit(flags: HistoryFlags): Promise<void> {
   );
 }
 
-/** Reads the kinds that `--audit` names. Throws `usage` for a word that is none. */
-function kindsOf(named: HistoryFlags['audit']): readonly AuditEntryKind[] {
-  if (typeof named !== 'string') return usualKinds;
+/** Reads the kinds that are named. Throws `usage` for a word that is none. */
+function kindsOf(named: string | undefined): readonly AuditEntryKind[] {
+  if (named === undefined) return usualKinds;
   if (named === 'all') return auditEntryKinds;
   return named.split(',').map((word) => {
     const kind = auditEntryKinds.find((known) => known === word.trim());
     if (kind) return kind;
-    throw new SignalboxError('usage', `--audit: '${word}' is not a kind of entries`, {
+    throw new SignalboxError('usage', `'${word}' is not a kind of entries`, {
       details: { hint: `the kinds are ${auditEntryKinds.join(', ')}; all stands for every kind` },
     });
   });
-}
-
-function checkFlags({ audit, verify, export: exports, about, correlation }: HistoryFlags): void {
-  const wrong = (message: string, hint: string) =>
-    new SignalboxError('usage', message, { details: { hint } });
-  if (!audit) throw wrong(`--${verify ? 'verify' : 'export'} goes only with --audit`, 'add --audit');
-  if (verify && exports) throw wrong('--verify and --export do not go together', 'leave one of them out');
-  const misplaced = about === undefined ? correlation && '--correlation' : '--agent';
-  if (misplaced)
-    throw wrong(`${misplaced} belongs to the timeline, not to --audit`, 'leave it out, or leave --audit out');
 }

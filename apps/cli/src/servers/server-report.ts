@@ -19,11 +19,11 @@ export function tookText(ms: number | undefined): string {
 
 /** The advice to an operator for each state that needs some. */
 const remedies: Partial<Record<ServerReport['state'], string>> = {
-  ejected: 'it failed and stays down; once the cause is repaired: signalbox tools reload',
+  ejected: 'it failed and stays down; once the cause is repaired: signalbox servers reload',
   refused: 'take it out of mcpServers, or out of the file that mcpConfig names',
   queued: 'its start waits for its turn, or for a free place among the processes',
-  needs_auth: 'a person has to sign in with: signalbox tools auth',
-  stopped: 'start it with: signalbox tools start',
+  needs_auth: 'a person has to sign in with: signalbox servers auth',
+  stopped: 'start it with: signalbox servers start',
   disabled: 'take disabled out of its configuration to use it',
 };
 
@@ -108,7 +108,7 @@ export function stderrLines(tail: string, most = Number.POSITIVE_INFINITY): stri
 function pinsText({ name, definitions }: ServerReport): string | undefined {
   if (!definitions) return undefined;
   const { pinned, withheld } = definitions;
-  return `${pinned} as pinned, ${withheld} withheld${withheld === 0 ? '' : `: signalbox tools diff ${shellWords(name)}`}`;
+  return `${pinned} as pinned, ${withheld} withheld${withheld === 0 ? '' : `: signalbox servers diff ${shellWords(name)}`}`;
 }
 
 const shared = { all: 'everybody', role: 'each role', worker: 'each worker' };

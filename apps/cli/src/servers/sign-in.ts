@@ -9,20 +9,20 @@ import { shellWords } from '../terminal/shell-words.ts';
 import { serverSummary } from './server-report.ts';
 import { findSignInServer, type SignInServer } from './sign-in-server.ts';
 
-/** The options of `signalbox tools auth`. */
-export interface ToolsAuthFlags extends ToolsFlags {
+/** The options of `signalbox servers auth`. */
+export interface ServerAuthFlags extends ToolsFlags {
   signOut?: boolean;
   port?: number;
 }
 
 /** Signs a person in to a server, or forgets the sign-in. */
-export async function authorizeServer(name: string, flags: ToolsAuthFlags): Promise<void> {
+export async function authorizeServer(name: string, flags: ServerAuthFlags): Promise<void> {
   const found = await findSignInServer(name, flags);
   await (flags.signOut ? signOutOf : signInTo)(name, found, flags);
 }
 
 /** Signs a person in, and asks a connected orchestrator to restart the server. */
-async function signInTo(name: string, found: SignInServer, flags: ToolsAuthFlags): Promise<void> {
+async function signInTo(name: string, found: SignInServer, flags: ServerAuthFlags): Promise<void> {
   const { config, server, auth } = found;
   const { url } = server;
   using withdrawal = withdrawOnSignal();
@@ -51,7 +51,7 @@ async function signInTo(name: string, found: SignInServer, flags: ToolsAuthFlags
 }
 
 /** Forgets a sign-in, and asks a connected orchestrator to restart the server. */
-async function signOutOf(name: string, found: SignInServer, flags: ToolsAuthFlags): Promise<void> {
+async function signOutOf(name: string, found: SignInServer, flags: ServerAuthFlags): Promise<void> {
   const forgotten = await tokensOf(found, flags).forget(name);
   const restart = forgotten ? await reload(name, flags) : {};
   if (flags.json) return printJson({ server: name, signed_out: forgotten, ...restart });
@@ -59,11 +59,11 @@ async function signOutOf(name: string, found: SignInServer, flags: ToolsAuthFlag
   printLines(said, ...restartLines(restart), ...lastTokenLines(restart, name));
 }
 
-function tokensOf({ config }: SignInServer, { data }: ToolsAuthFlags) {
+function tokensOf({ config }: SignInServer, { data }: ServerAuthFlags) {
   return openRefreshTokenFiles(orchestratorFiles(dataDirectory(data, config)).signIns);
 }
 
-function printUrl(url: string, name: string, { json }: ToolsAuthFlags): void {
+function printUrl(url: string, name: string, { json }: ServerAuthFlags): void {
   if (json) printJson({ server: name, url });
   else
     printLines(
@@ -83,7 +83,7 @@ interface Restart {
 }
 
 /** Asks the orchestrator to restart the server. A failure is part of the result, because the sign-in is stored all the same. */
-async function reload(name: string, flags: ToolsAuthFlags): Promise<Restart> {
+async function reload(name: string, flags: ServerAuthFlags): Promise<Restart> {
   try {
     const { server } = await askOrchestrator(flags, { op: 'reload', server: name }, 60_000);
     return { state: server.state, text: serverSummary(server) };
@@ -104,6 +104,6 @@ function lastTokenLines({ state }: Restart, name: string): string[] {
   if (state !== 'ready') return [];
   return [
     'It still has a token, which ends by itself. To end its use now:',
-    `  signalbox tools stop ${shellWords(name)}`,
+    `  signalbox servers stop ${shellWords(name)}`,
   ];
 }

@@ -5,15 +5,14 @@ import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-req
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
 import { serverDetails, tookText, unshownTexts } from './server-report.ts';
 
-/** The options of `signalbox tools status`. */
-export interface ToolsStatusFlags extends ToolsFlags {
+/** The options of `signalbox servers list`. */
+export interface ServersFlags extends ToolsFlags {
   verbose?: boolean;
 }
 
-/** Prints the state of the hosted MCP servers, or all facts about one. */
-export async function toolsStatus(name: string | undefined, flags: ToolsStatusFlags): Promise<void> {
+/** Prints the state of the hosted MCP servers. */
+export async function listServers(flags: ServersFlags): Promise<void> {
   const { servers, holds = [] } = await askOrchestrator(flags, { op: 'servers' });
-  if (name !== undefined) return printOne(servers, name, flags);
   if (flags.json) return printJson({ servers, holds });
   if (servers.length === 0)
     return printLines('no MCP servers are configured; add some under mcpServers in signalbox.yaml');
@@ -21,7 +20,9 @@ export async function toolsStatus(name: string | undefined, flags: ToolsStatusFl
   printLines(statusTable(servers), '', summary(servers), ...problemLines(servers), ...holds);
 }
 
-function printOne(servers: readonly ServerReport[], name: string, { json }: ToolsStatusFlags): void {
+/** Prints all facts about one server. */
+export async function showServer(name: string, flags: ToolsFlags): Promise<void> {
+  const { servers } = await askOrchestrator(flags, { op: 'servers' });
   const server = servers.find((one) => one.name === name);
   if (!server) {
     const names = servers.map((one) => one.name);
@@ -29,7 +30,7 @@ function printOne(servers: readonly ServerReport[], name: string, { json }: Tool
       details: { hint: names.length > 0 ? `there are: ${names.join(', ')}` : 'no servers are configured' },
     });
   }
-  if (json) printJson({ server });
+  if (flags.json) printJson({ server });
   else printLines(...serverDetails(server));
 }
 
@@ -71,5 +72,5 @@ function problemLines(servers: readonly ServerReport[]): string[] {
 
 function summary(servers: readonly ServerReport[]): string {
   const up = servers.filter(({ state }) => state === 'ready').length;
-  return `${up} of ${count(servers.length, 'MCP server')} ready; more of one: signalbox tools status SERVER`;
+  return `${up} of ${count(servers.length, 'MCP server')} ready; more of one: signalbox servers show SERVER`;
 }

@@ -5,8 +5,8 @@ import { exitCodes } from '../terminal/exit-codes.ts';
 import { count, printJson, printLines, tableLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 
-/** The options of `signalbox tools accept`. */
-export interface ToolsAcceptFlags extends ToolsFlags {
+/** The options of `signalbox servers accept`. */
+export interface AcceptFlags extends ToolsFlags {
   seen: string;
 }
 
@@ -66,7 +66,7 @@ export async function printDiff(
 export async function acceptDefinitions(
   server: string,
   name: string | undefined,
-  flags: ToolsAcceptFlags,
+  flags: AcceptFlags,
 ): Promise<void> {
   const { seen } = flags;
   const request = { op: 'accept_definitions' as const, server, seen, ...(name !== undefined && { name }) };
@@ -90,7 +90,7 @@ const stateWords: Readonly<Record<DefinitionReport['state'], string>> = {
 type PinnedServer = DefinitionsReply['servers'][number];
 
 function summary({ server, pinned, withheld }: PinnedServer): string {
-  const look = withheld === 0 ? '' : `: signalbox tools diff ${shellWords(server)}`;
+  const look = withheld === 0 ? '' : `: signalbox servers diff ${shellWords(server)}`;
   return `${server}: ${pinned} as pinned, ${withheld} withheld${look}`;
 }
 
@@ -109,7 +109,7 @@ function diffLines(definition: DefinitionReport): string[] {
       ? ['  the record of what was pinned is damaged; what the server offers now is shown']
       : []),
     ...(differences === undefined
-      ? [`  not shown, there is too much: signalbox tools diff ${shellWords(server, name)}`]
+      ? [`  not shown, there is too much: signalbox servers diff ${shellWords(server, name)}`]
       : differences.flatMap((difference) => differenceLines(difference, state === 'new'))),
     ...(more === undefined ? [] : [`  and ${count(more, 'more difference')}`]),
   ];
@@ -132,8 +132,8 @@ function quoted(text = ''): string[] {
 function acceptLines({ server, seen }: PinnedServer, name: string | undefined): string[] {
   if (seen === undefined)
     return [
-      `Not all of it is shown. Look at each to accept it: signalbox tools diff ${shellWords(server)} NAME`,
+      `Not all of it is shown. Look at each to accept it: signalbox servers diff ${shellWords(server)} NAME`,
     ];
   const which = shellWords(server, ...(name === undefined ? [] : [name]));
-  return [`If that may be offered: signalbox tools accept ${which} --seen ${seen}`];
+  return [`If that may be offered: signalbox servers accept ${which} --seen ${seen}`];
 }

@@ -5,10 +5,10 @@ import {
   withJsonOption,
   withOrchestratorOption,
 } from '../../command-options.ts';
-import type { ToolsAuthFlags } from '../../tools/sign-in.ts';
+import type { ServerAuthFlags } from '../../servers/sign-in.ts';
 
-/** Defines `signalbox tools auth`. */
-export function toolsAuthCommand(): Command {
+/** Defines `signalbox servers auth`. */
+export function authCommand(): Command {
   const command = withConnectionOptions(
     new Command('auth')
       .description('Sign in to an HTTP server whose auth is of type authorization_code, in a browser.')
@@ -27,9 +27,13 @@ export function toolsAuthCommand(): Command {
 Run it on the machine of the orchestrator: what is stored lies in its data directory, readable by you alone. An
 orchestrator that is connected starts the server anew; without one, the sign-in waits for the next start.`,
   );
-  withExamples(withJsonOption(command), 'signalbox tools auth docs', 'signalbox tools auth docs --sign-out');
-  return command.action(async (server: string, flags: ToolsAuthFlags) => {
-    const { authorizeServer } = await import('../../tools/sign-in.ts');
+  withExamples(
+    withJsonOption(command),
+    'signalbox servers auth docs',
+    'signalbox servers auth docs --sign-out',
+  );
+  return command.action(async (server: string, flags: ServerAuthFlags) => {
+    const { authorizeServer } = await import('../../servers/sign-in.ts');
     await authorizeServer(server, flags);
   });
 }
