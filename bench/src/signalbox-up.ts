@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { connectBroker } from '@signalbox/client';
 import { issueToken } from '@signalbox/client/operator';
 
 /** The line that `signalbox up --json` prints when it is ready. Without a face for agents over HTTP, `face` has no address. */
 export interface UpReady {
-  broker: { pid: number; url: string; operatorTokenFile: string };
+  broker: { pid: number; url: string; data: string };
   orchestrator: { pid: number };
   face?: { pid: number; url?: string };
 }
@@ -56,7 +57,7 @@ export async function issueWorkerTokens(
   agents: readonly string[],
   role = 'worker',
 ): Promise<Record<string, string>> {
-  const token = (await readFile(broker.operatorTokenFile, 'utf8')).trim();
+  const token = (await readFile(join(broker.data, 'operator.token'), 'utf8')).trim();
   await using operator = await connectBroker({ url: broker.url, token, agent: 'operator' });
   const tokens: Record<string, string> = {};
   for (const agent of agents) {

@@ -17,7 +17,7 @@ async function startWithin(openFiles: number, args: readonly string[]) {
   const ended = Promise.all([once(child, 'exit'), text(child.stderr)]);
   const [line] = await once(child.stdout, 'data');
   return {
-    ready: JSON.parse(String(line)) as { url: string; operatorTokenFile: string },
+    ready: JSON.parse(String(line)) as { url: string; operator_token_file: string },
     /** Asks it to end. Resolves with its exit code and what it wrote to standard error. */
     async stop() {
       child.kill('SIGTERM');
@@ -45,7 +45,7 @@ test('1,500 connections that never speak keep nobody out of a broker with 512 de
   const data = `${directory.path}/data`;
   const args = ['broker', '--listen', '127.0.0.1:0', '--data', data, '--json'];
   using broker = await startWithin(512, args);
-  const { url, operatorTokenFile } = broker.ready;
+  const { url, operator_token_file: operatorTokenFile } = broker.ready;
   const silent = await openSilent(Number(new URL(url).port), 1500);
   const token = (await readFile(operatorTokenFile, 'utf8')).trim();
   await using operator = await connectWire(url, { agent: 'operator', token });

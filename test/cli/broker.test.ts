@@ -12,7 +12,7 @@ test('broker says its url, its data directory and where the operator token is, a
     url: expect.stringMatching(/^ws:\/\/127\.0\.0\.1:\d+$/),
     socket: `unix:${join(data, 'broker.sock')}`,
     data,
-    operatorTokenFile: join(data, 'operator.token'),
+    operator_token_file: join(data, 'operator.token'),
   });
   expect(await readFile(join(data, 'operator.token'), 'utf8')).toMatch(/^sbx_operator~/);
   expect(await broker.stop('SIGTERM')).toBe(0);

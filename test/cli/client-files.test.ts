@@ -51,7 +51,7 @@ test('init names the files of every client, in its home and in a project, and sa
   const variables = { SHOP_LOG: 'debug', DOCS_TOKEN: 'hush' };
   const env = { HOME: join(directory, 'home'), XDG_STATE_HOME: join(directory, 'state'), ...variables };
   const run = await signalbox(['init', '--yes', '--json'], { cwd: join(directory, 'shop'), env });
-  const { mcpConfig, servers, warnings } = jsonOf(run) as Record<string, string[]>;
+  const { mcp_config: mcpConfig, servers, warnings } = jsonOf(run) as Record<string, string[]>;
   expect(mcpConfig).toEqual([
     ...files.home.map((file) => `~/${file}`),
     ...files.shop.map((file) => `./${file}`),

@@ -225,7 +225,7 @@ test('A server that is given the folder of the data directory is refused by up a
 });
 
 test('The JSON Schema of the configuration names every section.', async () => {
-  const schema = jsonOf(await signalbox(['config', 'schema'])) as { properties: object };
+  const schema = JSON.parse((await signalbox(['config', 'schema'])).stdout) as { properties: object };
   expect(Object.keys(schema.properties)).toEqual([
     'broker',
     'auth',

@@ -91,7 +91,7 @@ test('token issue --out writes a private file and replaces one only with --force
     id: expect.any(String),
     agent: 'a-1',
     role: 'worker',
-    expiresAt: expect.any(Number),
+    expires_at: expect.any(Number),
     file,
     warnings: [],
   });

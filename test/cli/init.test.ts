@@ -52,7 +52,7 @@ test('init names the files of other clients, copies nothing out of them, and nev
   await writeFile(join(project, '.gitignore'), 'node_modules');
   expect(jsonOf(await signalbox(['init', '--yes', '--json'], at))).toEqual({
     file: 'signalbox.yaml',
-    mcpConfig: [
+    mcp_config: [
       '~/.claude.json',
       './.vscode/mcp.json',
       expect.stringMatching(/^~\/\.claude\.json#\/projects\/~1/),
@@ -129,7 +129,7 @@ test('From a git repository init writes the user’s own configuration, so that 
   const written = await signalbox(['init', '--yes', '--json'], { cwd: repository, env });
   expect(jsonOf(written)).toMatchObject({
     file,
-    mcpConfig: [join(repository, '.mcp.json')],
+    mcp_config: [join(repository, '.mcp.json')],
     servers: ['tools'],
     warnings: [expect.stringContaining(`can change ${join(repository, '.mcp.json')}`)],
   });

@@ -44,7 +44,7 @@ test('Who issues a token reads when it expires and how to renew it; --ttl never 
     `expires ${new Date(now + 30 * day).toISOString()}, in 24 h; renew with: signalbox token issue --agent rosa --role worker --expires 1d --out ${out} --force`,
   );
   const walt = await issue('--agent', 'walt', '--ttl', 'never', '--json');
-  expect(jsonOf(walt)).toMatchObject({ agent: 'walt', expiresAt: null, warnings: [] });
+  expect(jsonOf(walt)).toMatchObject({ agent: 'walt', expires_at: null, warnings: [] });
   const bad = await issue('--agent', 'walt', '--ttl', 'ever');
   expect(bad).toMatchObject({ code: 2, stderr: expect.stringContaining('8h or 30d, or never') });
   const listed = await signalbox(['token', 'list', '--data', broker.dataDir]);

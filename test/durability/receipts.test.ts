@@ -153,7 +153,10 @@ describe('what the command says a receipt means', () => {
     await using directory = await tempDir();
     const args = ['broker', '--listen', '127.0.0.1:0', '--data', `${directory.path}/data`, ...options];
     await using broker = await startDaemon(args);
-    const { url, operatorTokenFile } = broker.ready as { url: string; operatorTokenFile: string };
+    const { url, operator_token_file: operatorTokenFile } = broker.ready as {
+      url: string;
+      operator_token_file: string;
+    };
     const token = (await readFile(operatorTokenFile, 'utf8')).trim();
     await using operator = await connectWire(url, { agent: 'operator', token });
     expect(operator.received[0]).toMatchObject({ type: 'welcome', receipt_means: means });

@@ -7,7 +7,7 @@ import { signalbox, startDaemon } from '../support/cli/command-line.ts';
 
 interface Ready {
   url: string;
-  operatorTokenFile: string;
+  operator_token_file: string;
 }
 
 test('SIGNALBOX_FAULT kills the real command at its point: a message that was committed but not receipted is there after the restart.', async () => {
@@ -21,7 +21,7 @@ test('SIGNALBOX_FAULT kills the real command at its point: a message that was co
   ];
   const options = (fault: string) => ({ cwd: directory.path, env: { SIGNALBOX_FAULT: fault } });
   await using doomed = await startDaemon(listen(), options('broker.deliver.after_commit'));
-  const { url, operatorTokenFile } = doomed.ready as Ready;
+  const { url, operator_token_file: operatorTokenFile } = doomed.ready as Ready;
   const token = (await readFile(operatorTokenFile, 'utf8')).trim();
   await using client = await connectBroker({ url, token, agent: 'operator' });
   const delivered = client.deliver({ to: 'operator', kind: 'note', body: 'kept' });

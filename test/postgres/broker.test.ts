@@ -11,7 +11,7 @@ import { serverUrl, testSchema } from '../support/postgres/test-store.ts';
 
 interface Ready {
   url: string;
-  operatorTokenFile: string;
+  operator_token_file: string;
 }
 
 /** A configuration that names a schema, and the arguments with which brokers are started on data directories of their own. */
@@ -38,7 +38,7 @@ async function configure(
 }
 
 async function operatorOf({ ready }: Daemon): Promise<WireClient> {
-  const { url, operatorTokenFile } = ready as Ready;
+  const { url, operator_token_file: operatorTokenFile } = ready as Ready;
   return connectWire(url, { agent: 'operator', token: readFileSync(operatorTokenFile, 'utf8').trim() });
 }
 

@@ -11,7 +11,7 @@ import { composeExample, exampleFolder, postgresSettings } from '../support/post
 import { startPostgres } from '../support/postgres/postgres-server.ts';
 import { serverUrl, testSchema } from '../support/postgres/test-store.ts';
 
-type Ready = { url: string; operatorTokenFile: string };
+type Ready = { url: string; operator_token_file: string };
 
 const schema = 'signalbox';
 /** The receipts before the primary is killed, and those behind it. */
@@ -113,7 +113,7 @@ async function startSite(urls: readonly string[]) {
   await start('orchestrator-2', { ...second, ...addresses });
   const operator = await connectBroker({
     url: one.url,
-    token: readFileSync(one.operatorTokenFile, 'utf8').trim(),
+    token: readFileSync(one.operator_token_file, 'utf8').trim(),
     agent: requestAddress('operator'),
   });
   starting.use(operator);

@@ -259,7 +259,10 @@ async function makeSite(): Promise<Site> {
 }
 
 async function operatorOf({ ready }: Daemon): Promise<WireClient> {
-  const { url, operatorTokenFile } = ready as { url: string; operatorTokenFile: string };
+  const { url, operator_token_file: operatorTokenFile } = ready as {
+    url: string;
+    operator_token_file: string;
+  };
   return connectWire(url, { agent: 'operator', token: readFileSync(operatorTokenFile, 'utf8').trim() });
 }
 

@@ -93,7 +93,7 @@ test('Each process of an agent that was killed had a task once, under kill -9 of
   process.kill(first.pid, 'SIGKILL');
   const second = await read(run, ['task'], [first.pid]);
   expect(second.messages).toMatchObject([again('task', 2)]);
-  expect(exits(run)).toMatchObject([{ signal: 'SIGKILL', told: false, heldIds: [expect.any(String)] }]);
+  expect(exits(run)).toMatchObject([{ signal: 'SIGKILL', told: false, held_ids: [expect.any(String)] }]);
 
   // The broker comes back and knows nothing of the reader, which goes on and reads what comes then.
   process.kill(s.workspace.ready.broker.pid, 'SIGKILL');
@@ -102,7 +102,7 @@ test('Each process of an agent that was killed had a task once, under kill -9 of
   process.kill(second.pid, 'SIGKILL');
   const third = await read(run, ['task', 'note'], [first.pid, second.pid]);
   expect(third.messages).toMatchObject([again('task', 3), again('note', 2)]);
-  expect(exits(run)[1]).toMatchObject({ heldIds: [expect.any(String), expect.any(String)] });
+  expect(exits(run)[1]).toMatchObject({ held_ids: [expect.any(String), expect.any(String)] });
 
   run.kill('SIGKILL');
   await vi.waitFor(() => expect(isRunning(third.pid)).toBe(false), patient);

@@ -92,13 +92,19 @@ function seeHelp(command: Command): string {
 
 /** Reports a failure, with further failures that occurred while the command ended. Returns the exit code. */
 export async function reportFailure(thrown: unknown, argv: readonly string[]): Promise<number> {
-  const [{ failuresOf, messageOf, SignalboxError }, supervisor, { failureText }, { exitCodeOf }] =
-    await Promise.all([
-      import('@signalbox/protocol/signalbox-error'),
-      import('@signalbox/daemon/supervisor'),
-      import('./terminal/failure-text.ts'),
-      import('./terminal/exit-codes.ts'),
-    ]);
+  const [
+    { failuresOf, messageOf, SignalboxError },
+    supervisor,
+    { failureText },
+    { exitCodeOf },
+    { snakeKeys },
+  ] = await Promise.all([
+    import('@signalbox/protocol/signalbox-error'),
+    import('@signalbox/daemon/supervisor'),
+    import('./terminal/failure-text.ts'),
+    import('./terminal/exit-codes.ts'),
+    import('./terminal/output.ts'),
+  ]);
   const [error, ...later] = failuresOf(thrown);
   const failure = supervisor.failureOf(
     error instanceof CommandLineError
@@ -110,7 +116,7 @@ export async function reportFailure(thrown: unknown, argv: readonly string[]): P
     await supervisor.reportToSupervisor({ failure });
     if (process.connected) process.disconnect();
   } else if (wantsJson(argv)) {
-    machineStream(argv).write(`${JSON.stringify({ error: failure })}\n`);
+    machineStream(argv).write(`${JSON.stringify({ error: snakeKeys(failure) })}\n`);
   } else {
     process.stderr.write(error instanceof CommandLineError && error.help ? error.help : failureText(failure));
   }

@@ -29,10 +29,24 @@ export async function signalbox(args: readonly string[], options: RunOptions = {
 /** Returns the JSON that a run printed. */
 export function jsonOf(run: Run): unknown {
   try {
-    return JSON.parse(run.stdout);
-  } catch {
-    throw new Error(`not JSON (exit ${run.code}): ${run.stdout}\n${run.stderr}`);
+    return checkedKeys(JSON.parse(run.stdout));
+  } catch (cause) {
+    throw new Error(`not our JSON (exit ${run.code}): ${run.stdout}\n${run.stderr}`, { cause });
   }
+}
+
+/** What others named: definitions, results and arguments of tools, bodies of messages, files of clients. */
+const foreign =
+  /^(tools|resources|resource_templates|prompts|result|arguments|args|body|reply|text|files|workspace|env)$/;
+
+/** Returns what a command printed, if each key of ours is in snake_case. */
+export function checkedKeys<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  for (const [key, inner] of Object.entries(value)) {
+    if (!Array.isArray(value) && !/^[a-z\d]+(_[a-z\d]+)*$/.test(key)) throw new Error(`a key is '${key}'`);
+    if (!foreign.test(key)) checkedKeys(inner);
+  }
+  return value;
 }
 
 /** A running `signalbox`: its first line of JSON, and its end. Disposing it stops it and waits. */
@@ -63,7 +77,7 @@ export async function startDaemon(args: readonly string[], options: RunOptions =
   };
   return {
     pid: child.pid!,
-    ready: JSON.parse(stdout().split('\n', 1)[0]!),
+    ready: checkedKeys(JSON.parse(stdout().split('\n', 1)[0]!)),
     stderr,
     ended: ended.then(([code]) => code),
     stop,

@@ -64,7 +64,7 @@ export async function startTracedBroker(options: TraceOptions = {}): Promise<Tra
   const stderr = text(child.stderr!);
   const ended = Promise.all([once(child, 'exit'), stderr]).then(([[code], said]) => ({ code, stderr: said }));
   const [line] = await once(child.stdout!, 'data');
-  const { url, operatorTokenFile } = JSON.parse(String(line));
+  const { url, operator_token_file: operatorTokenFile } = JSON.parse(String(line));
   const token = (await readFile(operatorTokenFile, 'utf8')).trim();
   const operator = starting.use(await connectWire(url, { agent: 'operator', token }));
   const opened = starting.move();

@@ -4,7 +4,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { tempDir } from '@signalbox/testing';
-import { cleanEnv, signalboxArgv } from '../cli/command-line.ts';
+import { checkedKeys, cleanEnv, signalboxArgv } from '../cli/command-line.ts';
 import { startJournaledStack } from '../orchestrator/journaled-stack.ts';
 import type { ToolStack } from '../orchestrator/tool-stack.ts';
 import type { FakeReport } from './fake-agents/fake-agent.ts';
@@ -115,5 +115,5 @@ function jsonLines(text: string): Record<string, unknown>[] {
   return text
     .split('\n')
     .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line));
+    .map((line) => checkedKeys(JSON.parse(line)));
 }

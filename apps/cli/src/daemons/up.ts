@@ -12,7 +12,7 @@ import { logInto, openLog } from '../process/log.ts';
 import { ownCommand } from '../process/own-command.ts';
 import { warnAsProcessOne } from '../process/process-one.ts';
 import { stopRequested } from '../process/stop-signals.ts';
-import { count, printJson, printLines } from '../terminal/output.ts';
+import { count, printJson, printLines, snakeKeys } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { type FaceReady, faceKeeper, faceSocketName } from '../worker/face-socket.ts';
 import { ApprovedConfig } from './approved-config.ts';
@@ -139,13 +139,15 @@ export async function up(flags: UpFlags): Promise<void> {
   const face = await Promise.race([faceStarted, stop]);
   if (typeof face === 'string') return;
   if (flags.json) {
-    printJson({
-      broker: { ...broker, pid: brokerChild.pid },
-      orchestrator: { ...orchestrator, pid: orchestratorChild.pid },
-      ...(flags.face && {
-        face: { socket, ...(face?.url !== undefined && { url: face.url }), pid: faceChild.pid },
+    printJson(
+      snakeKeys({
+        broker: { ...broker, pid: brokerChild.pid },
+        orchestrator: { ...orchestrator, pid: orchestratorChild.pid },
+        ...(flags.face && {
+          face: { socket, ...(face?.url !== undefined && { url: face.url }), pid: faceChild.pid },
+        }),
       }),
-    });
+    );
   } else {
     printLines(
       ...orchestratorLines(orchestrator),

@@ -82,7 +82,7 @@ export async function init(flags: InitFlags): Promise<void> {
     ...(obstacle === undefined ? [] : [`signalbox up will refuse this: ${obstacle}`]),
   ];
   if (flags.json) {
-    printJson({ file, mcpConfig: files.map(({ path }) => path), servers, gitignore, warnings });
+    printJson({ file, mcp_config: files.map(({ path }) => path), servers, gitignore, warnings });
     return;
   }
   printLines(

@@ -8,7 +8,7 @@ import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { type OrchestratorFlag, orchestratorOf } from '../connection/orchestrator-request.ts';
 import { type ExitCode, exitCodes } from '../terminal/exit-codes.ts';
-import { printJson, printLines } from '../terminal/output.ts';
+import { printJson, printLines, snakeKeys } from '../terminal/output.ts';
 import { listedRoles } from '../token/listed-roles.ts';
 import { degradations } from './degradations.ts';
 import { statusLines } from './status-lines.ts';
@@ -32,7 +32,8 @@ export async function printStatus(flags: StatusFlags): Promise<ExitCode> {
     throw withProcess(error);
   });
   const problems = [...degradations(status, Date.now()), ...stranded];
-  if (flags.json) printJson({ ok: problems.length === 0, problems, ...status, hold: status.hold ?? null });
+  if (flags.json)
+    printJson(snakeKeys({ ok: problems.length === 0, problems, ...status, hold: status.hold ?? null }));
   else printLines(...statusLines(status, problems, Date.now()));
   return problems.length === 0 ? exitCodes.ok : exitCodes.failed;
 }

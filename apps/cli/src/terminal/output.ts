@@ -7,6 +7,18 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value)}\n`);
 }
 
+/** Writes the keys of our own facts in snake_case, as every `--json` has them. What others named, such as arguments, stays out of it. */
+export function snakeKeys(facts: unknown): unknown {
+  if (Array.isArray(facts)) return facts.map(snakeKeys);
+  if (typeof facts !== 'object' || facts === null) return facts;
+  return Object.fromEntries(
+    Object.entries(facts).map(([key, value]) => [
+      key.replace(/(?<=[a-z\d])[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      snakeKeys(value),
+    ]),
+  );
+}
+
 /**
  * Prints lines for people on standard output. Each text becomes one line: line ends and characters that nobody sees
  * are written as escapes. A text of several lines is split by the caller, with {@link linesOf} or `quotedLines`. Very many lines are

@@ -80,7 +80,7 @@ export async function runTokenIssue(flags: TokenIssueFlags): Promise<void> {
     agent: issued.agent,
     role: issued.role,
     ...minted,
-    expiresAt: expires_at,
+    expires_at,
     ...secret,
     warnings,
   });
@@ -94,12 +94,7 @@ export async function runTokenList(flags: TokenFlags): Promise<void> {
   });
   if (flags.json) {
     return printJson({
-      tokens: tokens.map(({ created_at, expires_at, parent_id, ...token }) => ({
-        ...token,
-        createdAt: created_at,
-        expiresAt: expires_at ?? null,
-        ...(parent_id && { parentId: parent_id }),
-      })),
+      tokens: tokens.map((token) => ({ ...token, expires_at: token.expires_at ?? null })),
       warnings,
     });
   }

@@ -29,13 +29,13 @@ export function printPlans(
         cwd,
         argv,
         env: variables,
-        tokenFile,
+        token_file: tokenFile,
         files,
         ...(workspace && { workspace }),
         notes,
       };
     });
-    printJson({ runDirectory, faceSocket, agents });
+    printJson({ run_directory: runDirectory, face_socket: faceSocket, agents });
     return;
   }
   printLines(

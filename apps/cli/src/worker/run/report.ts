@@ -1,11 +1,11 @@
 import type { ProcessEnd, RunEvent } from '@signalbox/worker/internal';
 import { formatElapsed } from '../../terminal/duration.ts';
-import { count, printNotes } from '../../terminal/output.ts';
+import { count, printNotes, snakeKeys } from '../../terminal/output.ts';
 
 /** Returns a function that writes events to standard error, as lines of JSON or lines for people. */
 export function reportRun(options: { json: boolean; terminal: boolean }): (event: RunEvent) => void {
   return (event) => {
-    if (options.json) process.stderr.write(`${JSON.stringify(event)}\n`);
+    if (options.json) process.stderr.write(`${JSON.stringify(snakeKeys(event))}\n`);
     else if (!(options.terminal && isRoutine(event))) printNotes(`signalbox: ${textOf(event)}`);
   };
 }

@@ -1,11 +1,11 @@
 import type { ServeEvent, TurnOutcome } from '@signalbox/worker/internal';
 import { formatElapsed } from '../../terminal/duration.ts';
-import { count, printJson, printLines, printNotes } from '../../terminal/output.ts';
+import { count, printJson, printLines, printNotes, snakeKeys } from '../../terminal/output.ts';
 
 /** Returns a function that prints events: lines of JSON on standard output, or lines for people, of which warnings go to standard error. */
 export function reportServe(options: { json: boolean }): (event: ServeEvent) => void {
   return (event) => {
-    if (options.json) printJson(event);
+    if (options.json) printJson(snakeKeys(event));
     else if (event.event === 'warning') printNotes(`signalbox: ${textOf(event)}`);
     else printLines(`${new Date().toISOString().slice(11)}  ${textOf(event)}`);
   };
