@@ -1,5 +1,14 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
-import { completingShell, completions } from '../support/cli/completion.ts';
+import { signalbox } from '../support/cli/command-line.ts';
+import {
+  completingShell,
+  completions,
+  namedCompletions,
+  startNamedSystem,
+  typedCommand,
+} from '../support/cli/completion.ts';
 
 test('bash offers commands, options, choices, files and folders, each in its place.', async () => {
   await using bash = await completingShell('bash');
@@ -10,5 +19,27 @@ test('bash offers commands, options, choices, files and folders, each in its pla
   ] as const;
   for (const [typed, offered] of [...completions, ...paths]) {
     expect({ typed, offered: await bash.offered(typed.split(' ')) }).toEqual({ typed, offered });
+  }
+});
+
+test('bash offers the names of agents, roles, servers and tools of the running system.', async () => {
+  await using workspace = await startNamedSystem();
+  await using bash = await completingShell('bash');
+  const config = ['--config', `${workspace.directory}/signalbox.yaml`];
+  for (const [command, end, offered] of namedCompletions) {
+    const words = [typedCommand, ...command.split(' '), ...config, ...end.split(' ')];
+    // On a busy machine the second is over before the first answer.
+    await expect.poll(() => bash.offered(words)).toEqual(offered);
+  }
+});
+
+test('Without a broker, and with one that never answers, there are no names, and no word about it.', async () => {
+  await using server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  for (const url of [`ws://127.0.0.1:${port}`, 'ws://127.0.0.1:1']) {
+    const env = { SIGNALBOX_TOKEN: `sbx_rosa_${'x'.repeat(40)}` };
+    const run = await signalbox(['complete-names', 'agent', 'send', '--url', url], { env });
+    expect(run).toEqual({ code: 0, stdout: '', stderr: '' });
   }
 });

@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { completingShell, completions, isInstalled } from '../support/cli/completion.ts';
+import {
+  completingShell,
+  completions,
+  isInstalled,
+  namedCompletions,
+  startNamedSystem,
+  typedCommand,
+} from '../support/cli/completion.ts';
 
 for (const shell of ['zsh', 'fish'] as const) {
   test.skipIf(!isInstalled(shell))(
@@ -11,4 +18,14 @@ for (const shell of ['zsh', 'fish'] as const) {
       }
     },
   );
+
+  test.skipIf(!isInstalled(shell))(`${shell} offers names of the running system.`, async () => {
+    await using workspace = await startNamedSystem();
+    await using completing = await completingShell(shell);
+    const config = ['--config', `${workspace.directory}/signalbox.yaml`];
+    for (const [command, end, offered] of namedCompletions) {
+      const words = [typedCommand, ...command.split(' '), ...config, ...end.split(' ')];
+      await expect.poll(() => completing.offered(words)).toEqual(offered);
+    }
+  });
 }

@@ -20,7 +20,8 @@ export function withConnectionOptions(
     .addOption(insecureUrlOption())
     .addOption(caFileOption())
     .addOption(connectionOption('--token-file <file>', tokenFile));
-  if (agent) command.addOption(connectionOption('--agent <name>', 'agent id to act as (or SIGNALBOX_AGENT)'));
+  if (agent)
+    command.addOption(connectionOption('--agent <agent>', 'agent id to act as (or SIGNALBOX_AGENT)'));
   return command.addOption(configOption().helpGroup(connectionHeading)).addOption(dataOption());
 }
 

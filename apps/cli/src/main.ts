@@ -1,4 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
+import { namesCommand } from './completion/names-command.ts';
 import { planCommand } from './daemons/plan-request.ts';
 import { startExitDeadline } from './process/exit-deadline.ts';
 
@@ -37,6 +38,14 @@ async function hooked(): Promise<boolean> {
   return true;
 }
 
+/** Names that a shell completes. The scripts of `completion` ask for them, so that is in no help. */
+async function completed(): Promise<boolean> {
+  if (command !== namesCommand || part === undefined) return false;
+  const { printNames } = await import('./completion/names.ts');
+  await printNames(part, rest);
+  return true;
+}
+
 /** Reads the configuration for a supervisor, which starts this process and ends it. */
 async function planned(): Promise<boolean> {
   // Without a channel to a supervisor, somebody typed it: then it is an unknown command.
@@ -55,7 +64,7 @@ if (command === 'up') {
   setOptimizing(false);
 }
 
-if (!(await hooked()) && !(await bridged()) && !(await planned())) {
+if (!(await hooked()) && !(await bridged()) && !(await planned()) && !(await completed())) {
   const { runWholeProgram } = await import('./whole-program.ts');
   await runWholeProgram(argv);
 }

@@ -1,9 +1,11 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { tempDir } from '@signalbox/testing';
 import { signalbox } from './command-line.ts';
+import { startWorkspace, type Workspace } from './workspace.ts';
 
 export type Shell = 'bash' | 'zsh' | 'fish';
 
@@ -46,6 +48,38 @@ export async function completingShell(shell: Shell): Promise<CompletingShell> {
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
+
+/** The command, as somebody may type it who has it nowhere on the PATH. */
+export const typedCommand = fileURLToPath(new URL('../../../apps/cli/bin/signalbox', import.meta.url));
+
+/** A command, the end of its line, and the names of {@link startNamedSystem} that every shell offers for the last word. */
+export const namedCompletions: readonly (readonly [
+  command: string,
+  end: string,
+  offered: readonly string[],
+])[] = [
+  ['send', 'ro', ['rosa', 'roy']],
+  ['tail', '--agent ro', ['rosa', 'roy']],
+  ['tools list', '--as re', ['researcher']],
+  ['servers show', 'pl', ['plain']],
+  ['tools call', 'mcp_', ['mcp_plain__look']],
+];
+
+/** Starts a system with names to complete. */
+export async function startNamedSystem(): Promise<Workspace> {
+  const workspace = await startWorkspace(() =>
+    JSON.stringify({
+      broker: { listen: '127.0.0.1:0', data: './state' },
+      mcpServers: { plain: { command: process.execPath, args: [namedToolsServer, 'look'] } },
+      roles: { researcher: { tools: ['mcp_plain__*'] } },
+    }),
+  );
+  await workspace.agent('rosa', 'researcher');
+  await workspace.agent('roy', 'researcher');
+  return workspace;
+}
+
+const namedToolsServer = fileURLToPath(new URL('./named-tools-server.ts', import.meta.url));
 
 /** True if a program is here and tells its version. */
 export function isInstalled(program: string): boolean {

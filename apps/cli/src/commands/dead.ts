@@ -26,7 +26,7 @@ function listCommand(): Command {
   const command = withConnectionOptions(
     new Command('list').description('List the messages that were given up, and why.'),
   )
-    .option('--inbox <name>', 'only those of this inbox', addressOption)
+    .option('--inbox <agent>', 'only those of this inbox', addressOption)
     .option('--after <seq>', 'only those after this sequence number', seqOption)
     .option('--limit <n>', 'show at most this many', countOption, 100);
   withExamples(withJsonOption(command), 'signalbox dead list --inbox writer-1');
@@ -86,6 +86,6 @@ function disposeCommand(name: string, description: string): Command {
       .description(description)
       .argument('[seq...]', 'their sequence numbers, as dead list shows them', seqArguments),
   )
-    .option('--inbox <name>', 'instead of numbers: all of this inbox', addressOption)
+    .option('--inbox <agent>', 'instead of numbers: all of this inbox', addressOption)
     .option('--all', 'instead of numbers: all of them');
 }

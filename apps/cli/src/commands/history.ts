@@ -20,7 +20,7 @@ export function historyCommand(): Command {
   )
     .addOption(timeOption('--since <time>', 'how far back, as in 1h; default 1h'))
     .option(
-      '--agent <name>',
+      '--agent <agent>',
       'only what this agent sent, got or called, or what a group got',
       agentOrGroupOption,
     )

@@ -63,7 +63,7 @@ export function holdsCommand(): Command {
 
 function withTargetOptions(command: Command): Command {
   return withConnectionOptions(command, { agent: false })
-    .option('--agent <name>', 'this agent', agentOption)
+    .option('--agent <agent>', 'this agent', agentOption)
     .option('--role <role>', 'all agents in this role', roleOption)
     .option('--tool <pattern>', 'these tools: mcp_db__*, or db:* with the name of the server')
     .option('--all', 'all agents and all tools');

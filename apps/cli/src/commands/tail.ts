@@ -15,7 +15,7 @@ export function tailCommand(): Command {
       'Follow messages, tool calls and holds live, until Ctrl-C: who sends what to whom, and how it ends. For the operator.',
     ),
     { agent: false },
-  ).option('--agent <name>', 'only what this agent sends, gets, calls or is refused', agentOption);
+  ).option('--agent <agent>', 'only what this agent sends, gets, calls or is refused', agentOption);
   command.option(
     '-v, --verbose',
     'every event: also the messages of a call, and when it is queued and starts',

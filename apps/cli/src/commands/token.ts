@@ -103,7 +103,7 @@ function revokeCommand(): Command {
       .description('Revoke a token, or all of an agent; connections with them are closed within a second.')
       .argument('[id]', 'id of the token, as token list shows it'),
     { agent: false },
-  ).option('--agent <name>', "instead of an id: all tokens of this agent, or of a pattern such as 'ci-*'");
+  ).option('--agent <agent>', "instead of an id: all tokens of this agent, or of a pattern such as 'ci-*'");
   withExamples(
     withJsonOption(command),
     'signalbox token revoke V1StGXR8Z5',

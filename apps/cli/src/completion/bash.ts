@@ -5,6 +5,7 @@ import {
   type CompletedValue,
   valueOptions,
 } from './command-tree.ts';
+import { namesCommand } from './names-command.ts';
 
 /** Writes the completion of a program for bash, from version 3.2 on. */
 export function bashCompletion(program: CompletedCommand): string {
@@ -54,6 +55,12 @@ _${name}_paths() {
   compopt -o filenames 2>/dev/null
   COMPREPLY=(\${COMPREPLY[@]+"\${COMPREPLY[@]}"} $(compgen "$1" -- "$current"))
 }
+_${name}_names() {
+  local found
+  while IFS= read -r found; do
+    [[ $found == "$current"* ]] && COMPREPLY+=("$found")
+  done < <("\${COMP_WORDS[0]}" ${namesCommand} "$1" "\${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null </dev/null)
+}
 complete -F _${name} ${name}
 `;
 
@@ -76,6 +83,8 @@ function valueStep(value: CompletedValue, program: string): string | undefined {
   switch (value.kind) {
     case 'choice':
       return `_${program}_words '${value.choices.join(' ')}'`;
+    case 'names':
+      return `_${program}_names ${value.of}`;
     case 'file':
       return `_${program}_paths -f`;
     case 'directory':

@@ -1,10 +1,15 @@
 import type { Argument, Command, Option } from 'commander';
 import { defaultCommand, firstSentence, summaryOf } from '../help.ts';
 
+/** What the running system has names of. */
+type NameKind = 'agent' | 'role' | 'server' | 'tool';
+
 /** The value that an option or an argument takes, as far as a shell can complete it. */
 export type CompletedValue =
   | { kind: 'none' | 'file' | 'directory' | 'other' }
-  | { kind: 'choice'; choices: readonly string[] };
+  | { kind: 'choice'; choices: readonly string[] }
+  /** Names that the running system has. */
+  | { kind: 'names'; of: NameKind };
 
 /** An option as it is completed. */
 export interface CompletedOption {
@@ -80,12 +85,22 @@ function completedOption(option: Option): CompletedOption {
   };
 }
 
-/** The names of placeholders say which values are files and folders. */
+const named = new Map<string, NameKind>([
+  ['agent', 'agent'],
+  ['to', 'agent'],
+  ['role', 'role'],
+  ['server', 'server'],
+  ['tool', 'tool'],
+]);
+
+/** The names of placeholders say which values are files, folders and names of the running system. */
 function completedValue(
   placeholder: string,
   { argChoices }: Pick<Option | Argument, 'argChoices'>,
 ): CompletedValue {
   if (argChoices) return { kind: 'choice', choices: argChoices };
+  const of = named.get(placeholder);
+  if (of) return { kind: 'names', of };
   if (placeholder === 'file') return { kind: 'file' };
   return { kind: ['dir', 'directory'].includes(placeholder) ? 'directory' : 'other' };
 }

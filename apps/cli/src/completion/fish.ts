@@ -5,6 +5,7 @@ import {
   type CompletedValue,
   valueOptions,
 } from './command-tree.ts';
+import { namesCommand } from './names-command.ts';
 
 /** Writes the completion of a program for fish. */
 export function fishCompletion(program: CompletedCommand): string {
@@ -51,6 +52,10 @@ end
 function __${name}_at
     test (__${name}_path) = "$argv"; and not contains -- -- (commandline -opc)
 end
+function __${name}_names
+    set -l words (commandline -opc)
+    command $words[1] ${namesCommand} $argv $words[2..-1] 2>/dev/null </dev/null
+end
 complete -c ${name} -e
 complete -c ${name} -n 'not contains -- -- (commandline -opc)' -f
 ${commands.flatMap((command) => linesOf(command, name)).join('\n')}
@@ -59,7 +64,7 @@ ${commands.flatMap((command) => linesOf(command, name)).join('\n')}
 
 function linesOf({ path, options, commands, argument }: CompletedCommand, program: string): string[] {
   const start = `complete -c ${program} -n ${quoted(`__${program}_at ${path}`)}`;
-  const values = argumentText(argument);
+  const values = argumentText(argument, program);
   return [
     ...commands.flatMap(({ names, description }) =>
       names.map((name) => `${start} -a ${name} -d ${quoted(description)}`),
@@ -67,7 +72,7 @@ function linesOf({ path, options, commands, argument }: CompletedCommand, progra
     ...(values === '' ? [] : [`${start}${values}`]),
     ...options.map(
       ({ names, description, value }) =>
-        `${start}${names.map(nameText).join('')}${optionText(value)} -d ${quoted(description)}`,
+        `${start}${names.map(nameText).join('')}${optionText(value, program)} -d ${quoted(description)}`,
     ),
   ];
 }
@@ -76,21 +81,23 @@ function nameText(name: string): string {
   return name.startsWith('--') ? ` -l ${name.slice(2)}` : ` -s ${name.slice(1)}`;
 }
 
-function optionText(value: CompletedValue): string {
+function optionText(value: CompletedValue, program: string): string {
   switch (value.kind) {
     case 'none':
       return '';
     case 'file':
       return ' -r -F';
     default:
-      return ` -x${argumentText(value)}`;
+      return ` -x${argumentText(value, program)}`;
   }
 }
 
-function argumentText(value: CompletedValue): string {
+function argumentText(value: CompletedValue, program: string): string {
   switch (value.kind) {
     case 'choice':
       return ` -a ${quoted(value.choices.join(' '))}`;
+    case 'names':
+      return ` -a '(__${program}_names ${value.of})'`;
     case 'file':
       return ' -F';
     case 'directory':

@@ -5,6 +5,7 @@ import {
   type CompletedValue,
   valueOptions,
 } from './command-tree.ts';
+import { namesCommand } from './names-command.ts';
 
 /** Writes the completion of a program for zsh: to be evaluated, or as the file `_NAME` in a folder of `fpath`. */
 export function zshCompletion(program: CompletedCommand): string {
@@ -35,18 +36,23 @@ ${steps.join('\n')}
     esac
   done
   case "$where \${words[CURRENT-1]}" in
-${commands.flatMap(valueCases).join('\n')}
+${commands.flatMap((command) => valueCases(command, name)).join('\n')}
   esac
   _${name}_takes $where
   [[ " $takes " == *" \${words[CURRENT-1]} "* ]] && return
   case $where in
-${commands.map(commandCase).join('\n')}
+${commands.map((command) => commandCase(command, name)).join('\n')}
   esac
 }
 _${name}_takes() {
   case $1 in
 ${commands.map((command) => `    (${quoted(command.path)}) takes=${quoted(valueOptions(command).join(' '))} ;;`).join('\n')}
   esac
+}
+_${name}_names() {
+  local -a found
+  found=(\${(f)"$($words[1] ${namesCommand} $1 \${words[2,CURRENT-1]} 2>/dev/null </dev/null)"})
+  compadd -- $found
 }
 if [[ \${funcstack[1]-} == _${name} ]]; then
   _${name} "$@"
@@ -56,16 +62,16 @@ fi
 `;
 }
 
-function valueCases({ path, options }: CompletedCommand): string[] {
+function valueCases({ path, options }: CompletedCommand, program: string): string[] {
   return options.flatMap(({ names, value }) => {
-    const step = valueStep(value);
+    const step = valueStep(value, program);
     if (step === undefined) return [];
     return [`    (${names.map((option) => quoted(`${path} ${option}`)).join('|')}) ${step}; return ;;`];
   });
 }
 
-function commandCase({ path, options, commands, argument }: CompletedCommand): string {
-  const step = valueStep(argument);
+function commandCase({ path, options, commands, argument }: CompletedCommand, program: string): string {
+  const step = valueStep(argument, program);
   const below = commands.flatMap(({ names, description }) =>
     names.map((name) => described(name, description)),
   );
@@ -84,10 +90,12 @@ function commandCase({ path, options, commands, argument }: CompletedCommand): s
   ].join('\n');
 }
 
-function valueStep(value: CompletedValue): string | undefined {
+function valueStep(value: CompletedValue, program: string): string | undefined {
   switch (value.kind) {
     case 'choice':
       return `compadd -- ${value.choices.map(quoted).join(' ')}`;
+    case 'names':
+      return `_${program}_names ${value.of}`;
     case 'file':
       return '_files';
     case 'directory':
