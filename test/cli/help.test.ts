@@ -27,11 +27,13 @@ test('The help has the commands in groups, and the options that name the broker 
 });
 
 test.each([
-  ['start', "did you mean 'up'"],
+  ['start', "did you mean 'up' or 'servers start'"],
   ['logs', "did you mean 'tail' or 'history'"],
   ['messages', "did you mean 'inbox', 'history' or 'tail'"],
   ['list', "did you mean 'agents' or 'tools list'"],
   ['run', "did you mean 'up' or 'worker run'"],
+  ['stop', "did you mean 'down', 'hold' or 'servers stop'"],
+  ['kill', "did you mean 'down' or 'hold'"],
   ['issue', "did you mean 'token issue'"],
   ['token create', "did you mean 'issue'"],
   ['tools lst', "did you mean 'list'"],

@@ -139,12 +139,12 @@ test('A child that died is not started again with a configuration that a hosted 
   await vi.waitFor(() => expect(existsSync(join(workspace.directory, 'evil'))).toBe(true), patient);
 });
 
-test('A second up on the directory of a live one is refused at once, and says which process to stop; SIGINT stops the live one with its children.', async () => {
+test('A second up on the directory of a live one is refused at once, and says how to stop it; SIGINT stops the live one with its children.', async () => {
   await using workspace = await startWorkspace(() => bare);
   const second = await workspace.run(['up', '--config', 'signalbox.yaml', '--json']);
   expect(second.code).toBe(1);
   expect(jsonOf(second)).toMatchObject({
-    error: { code: 'data_directory_locked', hint: expect.stringContaining(`kill ${workspace.up.pid}`) },
+    error: { code: 'data_directory_locked', hint: expect.stringContaining('end it: signalbox down --data') },
   });
   const { error } = jsonOf(second) as { error: { message: string; hint: string } };
   expect(error.message).toContain(

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { createProgram } from './program.ts';
+import { usualWords } from './wrong-line.ts';
 
 /** The groups that do something without a command of theirs, too. */
 const actingGroups = ['signalbox approvals', 'signalbox inbox', 'signalbox backup'];
@@ -33,4 +34,25 @@ test.each(all)('The help of "%s" has an example that begins so, and names --json
   const help = helpOf(command);
   expect(help).toMatch(new RegExp(`Examples?:\\n(  \\$ .*\\n)*  \\$ ${path}( |$)`, 'm'));
   expect(help).toContain('--json');
+});
+
+/** Lists what one may type after the name of a command, and after those of all above it. */
+function typed(command: Command): string[] {
+  const below = command.commands.flatMap((child) => [
+    child.name(),
+    ...typed(child).map((rest) => `${child.name()} ${rest}`),
+  ]);
+  return [...below, ...command.commands.flatMap(typed)];
+}
+
+test('Usual words are no commands of ours, and lead to some.', async () => {
+  const program = await createProgram();
+  const known = typed(program);
+  expect(
+    Object.values(usualWords)
+      .flat()
+      .filter((name) => !known.includes(name)),
+  ).toEqual([]);
+  const own = program.commands.map((command) => command.name());
+  expect(Object.keys(usualWords).filter((word) => own.includes(word))).toEqual([]);
 });

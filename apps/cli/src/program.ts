@@ -10,6 +10,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, Create>>>> = {
   Begin: {
     init: async () => (await import('./commands/init.ts')).initCommand(),
     up: async () => (await import('./commands/up.ts')).upCommand(),
+    down: async () => (await import('./commands/down.ts')).downCommand(),
     demo: async () => (await import('./commands/demo.ts')).demoCommand(),
     config: async () => (await import('./commands/config.ts')).configCommand(),
     service: async () => (await import('./commands/service.ts')).serviceCommand(),

@@ -16,10 +16,19 @@ export function upCommand(): Command {
     )
     .option('--accept-loss', 'start on a data directory that has lost messages or tokens, with what is left')
     .option('--allow-exposed', 'start although a hosted server can reach the data directory or a token file')
+    .option(
+      '--detach',
+      'return when all is ready, and leave it running; its log is up.log in the data directory',
+    )
     .option('--no-face', 'start no face: each "worker mcp" on this machine serves its tools itself')
     .option('--insecure', 'allow an address that other machines can reach, without encryption');
   command.addHelpText('after', reloadHelp);
-  withExamples(withJsonOption(command), 'signalbox up', 'signalbox up --config fleet/signalbox.yaml');
+  withExamples(
+    withJsonOption(command),
+    'signalbox up',
+    'signalbox up --detach',
+    'signalbox up --config fleet/signalbox.yaml',
+  );
   return command.action(async (flags: UpFlags) => {
     const { up } = await import('../daemons/up.ts');
     await up(flags);

@@ -28,6 +28,8 @@ export interface UpFlags {
   data?: string;
   listen?: string;
   acceptLoss?: boolean;
+  /** True if it is to run without this process and its terminal. */
+  detach?: boolean;
   allowExposed?: boolean;
   insecure?: boolean;
   /** False if no face is to run for the agents of this machine. */
@@ -55,6 +57,10 @@ export async function up(flags: UpFlags): Promise<void> {
   const named = flags.config === undefined ? {} : { config: flags.config };
   const { configs, ...plan } = await readPlan({ ...asked, ...named, search: true, allowExposed, insecure });
   const { file, dataDir, listen } = plan;
+  if (flags.detach) {
+    const { upDetached } = await import('./detached.ts');
+    return await upDetached(plan, flags);
+  }
   let onHangup = (): void | Promise<void> => {};
   const stop = stopRequested({ onHangup: () => void onHangup(), timeoutMs: stopChildrenMs });
   const approved = new ApprovedConfig(plan.approval);
@@ -271,7 +277,9 @@ async function withOtherBroker(error: unknown, { file, dataDir, listen, configs 
   const port = [0, 65_535].includes(listen.port) ? 0 : listen.port + 1;
   const { code, retryable, details } = error;
   const message = `the broker ${of} runs already, on ${place}`;
-  const hint = `see what it does: ${shellWords('signalbox', 'status', '--data', place)}; end it: kill ${keeper}; for a second one beside it set ${own}, as in ${data} and 127.0.0.1:${port}`;
+  const end =
+    other?.supervisor_pid === undefined ? `kill ${keeper}` : shellWords('signalbox', 'down', '--data', place);
+  const hint = `see what it does: ${shellWords('signalbox', 'status', '--data', place)}; end it: ${end}; for a second one beside it set ${own}, as in ${data} and 127.0.0.1:${port}`;
   return new SignalboxError(code, message, { cause: error, retryable, details: { ...details, hint } });
 }
 

@@ -68,6 +68,7 @@ const knownFiles = [
   brokerFiles('').operatorToken,
   orchestratorFiles('').journal,
   'lock.db',
+  'up.log',
   'lost+found',
 ];
 

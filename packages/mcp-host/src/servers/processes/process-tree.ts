@@ -10,7 +10,7 @@ export interface RunningProcess {
 }
 
 /** A process with its parent and the leader of its process group. */
-interface ListedProcess extends RunningProcess {
+export interface ListedProcess extends RunningProcess {
   parent: number;
   group: number;
 }
@@ -23,7 +23,7 @@ const maxProcesses = 20;
  * does not say.
  */
 export async function processesOf(leader: number): Promise<RunningProcess[]> {
-  const all = await (process.platform === 'linux' ? listFromProc() : listFromPs()).catch(() => []);
+  const all = await allProcesses();
   const members = new Set<number>([leader]);
   for (let before = 0; before < members.size; ) {
     before = members.size;
@@ -34,6 +34,11 @@ export async function processesOf(leader: number): Promise<RunningProcess[]> {
     .toSorted((a, b) => Number(b.pid === leader) - Number(a.pid === leader) || a.pid - b.pid)
     .slice(0, maxProcesses)
     .map(({ pid, words }) => ({ pid, words }));
+}
+
+/** Lists all processes. Never rejects: the list is empty where the system does not say. */
+export async function allProcesses(): Promise<ListedProcess[]> {
+  return await (process.platform === 'linux' ? listFromProc() : listFromPs()).catch(() => []);
 }
 
 async function listFromProc(): Promise<ListedProcess[]> {

@@ -1,0 +1,96 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, openSync, renameSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { brokerKeeper, checkDataDirectory } from '@signalbox/daemon/data-directory';
+import { errorOf, type Failure } from '@signalbox/daemon/supervisor';
+import { SignalboxError } from '@signalbox/protocol';
+import { ownCommand } from '../process/own-command.ts';
+import { withdrawOnSignal } from '../process/stop-signals.ts';
+import { count, printJson, printLines } from '../terminal/output.ts';
+import { shellWords } from '../terminal/shell-words.ts';
+import { addressesOf } from './broker-address.ts';
+
+/** What `signalbox up --json` prints when all is ready. */
+interface UpReady {
+  broker: { pid: number; url: string; socket?: string; data: string };
+  orchestrator: { pid: number; tools: number; servers: unknown[]; not_ready: { server: string }[] };
+  face?: { pid: number };
+}
+
+/** A log that is longer is put aside at the next start. */
+const longestLog = 10 * 1024 * 1024;
+
+/**
+ * Starts `signalbox up` with the same options, and returns when all is ready. It goes on without this process and its terminal, and logs
+ * into its data directory. Rejects with the failure that the command reports, or with its end.
+ */
+export async function upDetached(
+  { dataDir, where }: { dataDir: string; where: readonly string[] },
+  { json }: { json?: boolean },
+): Promise<void> {
+  await checkDataDirectory(dataDir);
+  const log = join(dataDir, 'up.log');
+  const own = ownCommand();
+  const options = process.argv.slice(2).filter((word) => word !== '--detach' && word !== '--json');
+  using withdrawal = withdrawOnSignal();
+  const child = spawn(own.command, [...own.args, ...options, '--json'], {
+    detached: true,
+    stdio: ['ignore', 'pipe', openLogFile(log, dataDir)],
+  });
+  withdrawal.signal.addEventListener('abort', () => child.kill('SIGTERM'));
+  const ready = await reportOf(child, log, withdrawal.signal);
+  child.unref();
+  child.stdout!.destroy();
+  if (json) return printJson({ ...ready, pid: child.pid, log });
+  const { broker, orchestrator } = ready;
+  const missing = orchestrator.not_ready.map(({ server }) => server);
+  printLines(
+    `signalbox up is ready, as process ${child.pid}: broker at ${addressesOf(broker)}, ${count(orchestrator.tools, 'tool')} of ${count(orchestrator.servers.length, 'MCP server')}`,
+    ...(missing.length > 0 ? [`  not ready: ${missing.join(', ')}; see: ${command('servers', where)}`] : []),
+    `  data   ${broker.data}`,
+    `  log    ${log}`,
+    `End it with: ${command('down', where)}`,
+  );
+}
+
+function command(name: string, where: readonly string[]): string {
+  return shellWords('signalbox', name, ...where);
+}
+
+/** Opens the log to write at its end. The file of a running `up` stays where it is. */
+function openLogFile(log: string, dataDir: string): number {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
+  if (size > longestLog && brokerKeeper(dataDir) === undefined) renameSync(log, `${log}.1`);
+  return openSync(log, 'a', 0o600);
+}
+
+/** Resolves with the report of a child that is ready. Rejects with the failure that it prints, or if it ends without one. */
+async function reportOf(child: ChildProcess, log: string, withdrawn: AbortSignal): Promise<UpReady> {
+  let text = '';
+  child.stdout!.setEncoding('utf8').on('data', (part: string) => {
+    text += part;
+  });
+  const line = new Promise<void>((resolve) =>
+    child.stdout!.on('data', () => text.includes('\n') && resolve()),
+  );
+  const ended = once(child, 'close') as Promise<[code: number | null, signal: NodeJS.Signals | null]>;
+  const end = await Promise.race([line, ended]);
+  if (text === '') {
+    const [code, signal] = end ?? [];
+    throw new SignalboxError(
+      'not_ready',
+      `signalbox up ended before it was ready (${signal ?? `exit code ${code}`})`,
+      {
+        details: { hint: `see its log: ${log}`, ...(withdrawn.aborted && { interrupted: true }) },
+      },
+    );
+  }
+  const report = JSON.parse(text.slice(0, text.indexOf('\n'))) as UpReady | { error: Failure };
+  if (!('error' in report)) return report;
+  await ended;
+  const { hint } = report.error;
+  const its = `its log: ${log}`;
+  throw errorOf({ ...report.error, log, hint: typeof hint === 'string' ? `${hint}; ${its}` : its });
+}
