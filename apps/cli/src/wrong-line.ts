@@ -1,7 +1,7 @@
 import { nearestName } from '@signalbox/protocol/internal';
 import type { Command, CommanderError } from 'commander';
 
-/** What a refused command line lacks, and what to do. */
+/** The fault of a refused command line, and what to do. */
 interface Explanation {
   message: string;
   hint: string;

@@ -35,7 +35,7 @@ export function jsonOf(run: Run): unknown {
   }
 }
 
-/** What others named: definitions, results and arguments of tools, bodies of messages, files of clients. */
+/** The keys below which others named things: definitions, results and arguments of tools, bodies of messages, files of clients. */
 const foreign =
   /^(tools|resources|resource_templates|prompts|result|arguments|args|body|reply|text|files|workspace|env)$/;
 

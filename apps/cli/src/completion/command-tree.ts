@@ -1,7 +1,7 @@
 import type { Argument, Command, Option } from 'commander';
 import { defaultCommand, firstSentence, summaryOf } from '../help.ts';
 
-/** What the running system has names of. */
+/** The things of a running system that have names. */
 type NameKind = 'agent' | 'role' | 'server' | 'tool';
 
 /** The value that an option or an argument takes, as far as a shell can complete it. */

@@ -11,7 +11,7 @@ import { count, printJson, printLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { addressesOf } from './broker-address.ts';
 
-/** What `signalbox up --json` prints when all is ready. */
+/** The line that `signalbox up --json` prints when all is ready. */
 interface UpReady {
   broker: { pid: number; url: string; socket?: string; data: string };
   orchestrator: { pid: number; tools: number; servers: unknown[]; not_ready: { server: string }[] };

@@ -80,7 +80,7 @@ function isOrphan(
   all: readonly ListedProcess[],
 ): boolean {
   const broker = all.find((one) => one.pid === pid);
-  return supervisor !== undefined && broker?.parent !== supervisor;
+  return supervisor !== undefined && broker !== undefined && broker.parent !== supervisor;
 }
 
 function requestEnd(pid: number): void {

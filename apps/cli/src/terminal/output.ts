@@ -7,7 +7,7 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value)}\n`);
 }
 
-/** Writes the keys of our own facts in snake_case, as every `--json` has them. What others named, such as arguments, stays out of it. */
+/** Writes the keys of our own facts in snake_case, as every `--json` has them. Callers pass nothing that others named, such as arguments. */
 export function snakeKeys(facts: unknown): unknown {
   if (Array.isArray(facts)) return facts.map(snakeKeys);
   if (typeof facts !== 'object' || facts === null) return facts;
