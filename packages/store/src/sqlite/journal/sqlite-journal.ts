@@ -16,6 +16,7 @@ import type {
 } from '../../journal/journal.ts';
 import { startedAlready } from '../../journal/started-already.ts';
 import { shrinkWhileOpen } from '../file-shrinker.ts';
+import { rowChecksum } from '../row-checksum.ts';
 import { WalSync } from '../wal-sync.ts';
 import { type ApprovalRetention, ApprovalTable } from './approval-table.ts';
 import { CallTable, type JournalRetention } from './call-table.ts';
@@ -26,7 +27,6 @@ import { journalError, openJournalDatabase } from './journal-database.ts';
 import { KeptReplies, type KeptReplyLimits } from './kept-replies.ts';
 import { NewestCalls } from './newest-calls.ts';
 import { PinTable } from './pin-table.ts';
-import { rowChecksum } from './row-checksum.ts';
 import { isLogShortened } from './shortened-log.ts';
 import { SqliteApprovals } from './sqlite-approvals.ts';
 import { SqlitePins } from './sqlite-pins.ts';
