@@ -26,5 +26,4 @@ export {
 export { type ConnectOptions, connectBroker, groupAddress, requestAddress } from './connect.ts';
 export { type ClientErrorCode, clientErrorCodes } from './errors.ts';
 export { newMessageId } from './requests/message-id.ts';
-export { type BackoffPolicy, backoffMs, backoffPolicies } from './socket/backoff.ts';
 export type { HoldsListener } from './socket/holds-follower.ts';

@@ -1,5 +1,6 @@
 // For our own packages and programs only: anything here may change in any version.
 
+export { type Backoff, backoffMs } from './backoff.ts';
 export { Budget } from './budget.ts';
 export type { CheckedArguments } from './checked-arguments.ts';
 export { type Fault, faultAt, faultPoints, faultVariable, noFault } from './faults.ts';
@@ -20,6 +21,7 @@ export {
 export { type ListPlace, PassingList } from './passing-list.ts';
 export { PassingMap } from './passing-map.ts';
 export { renewalCommand } from './renewal-command.ts';
+export { RestartBudget } from './restart-budget.ts';
 export { clashingServers, serverPart } from './server-part.ts';
 export { SharedRoom, type Shortage } from './shared-room.ts';
 export { agentTokenMs, endsSoon } from './token-lifetime.ts';

@@ -9,12 +9,14 @@ export class RestartBudget {
     this.#windowMs = windowMs;
   }
 
-  /** Takes one restart. Returns false when there is none left. `now` is in monotonic milliseconds. */
-  spend(now: number): boolean {
+  /**
+   * Takes one restart. Returns the number of those before it in the window, or `undefined` when none is left. `now` is in monotonic
+   * milliseconds.
+   */
+  spend(now: number): number | undefined {
     this.#restarts = this.#restarts.filter((at) => now - at < this.#windowMs);
-    if (this.#restarts.length >= this.#max) return false;
-    this.#restarts.push(now);
-    return true;
+    if (this.#restarts.length >= this.#max) return undefined;
+    return this.#restarts.push(now) - 1;
   }
 
   /** Forgets all restarts so far. */

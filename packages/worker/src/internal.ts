@@ -20,11 +20,10 @@ export { type CleanupProcess, startCleanupProcess } from './runner/cleanup/clean
 export { findProgram } from './runner/find-program.ts';
 export { outputSink } from './runner/output/output-sink.ts';
 export { type ProcessTokenOptions, processTokens, sameToken } from './runner/process-tokens.ts';
-export { defaultRestartPolicy } from './runner/restart-budget.ts';
 export { runRoots } from './runner/run-directory.ts';
 export type { ProcessEnd, RunEvent, RunWarning } from './runner/run-event.ts';
 export { openRunFace, type RunFace } from './runner/run-face.ts';
-export { type SupervisedAgent, superviseAgent } from './runner/supervise-agent.ts';
+export { defaultRestartPolicy, type SupervisedAgent, superviseAgent } from './runner/supervise-agent.ts';
 export { outputKeeper } from './serve/output-keeper.ts';
 export { planTurn } from './serve/plan-turn.ts';
 export { checkTurnProgram } from './serve/program/check-program.ts';
