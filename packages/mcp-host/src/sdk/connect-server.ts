@@ -1,7 +1,7 @@
 import type { Client, StreamableHTTPClientTransport, Transport } from '@modelcontextprotocol/client';
 import { SignalboxError, workerFaceCapability } from '@signalbox/protocol';
+import { within } from '@signalbox/serving';
 import type { HttpServerConfig, McpServerConfig } from '../config/server-config.ts';
-import { happensWithin } from '../happens-within.ts';
 import { listLimitsOf } from '../inventory/tool-filter.ts';
 import type { Declared } from '../questions/askable.ts';
 import type { ServerQuestions } from '../questions/server-questions.ts';
@@ -266,5 +266,5 @@ function isOwnFace(error: unknown): boolean {
 async function endSession(transport: StreamableHTTPClientTransport): Promise<void> {
   if (transport.sessionId === undefined) return;
   const ended = transport.terminateSession().catch(() => {});
-  await happensWithin(sessionEndMs, ended);
+  await within(ended, sessionEndMs);
 }

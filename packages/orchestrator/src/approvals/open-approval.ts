@@ -1,4 +1,4 @@
-import { timerMs } from '@signalbox/mcp-host/tool-calls';
+import { timerMs } from '@signalbox/serving';
 import type { ApprovalRecord, ApprovalStore, StandingRecord } from '@signalbox/store/journal';
 import { type ApprovalEvent, endBy } from './approval-record.ts';
 

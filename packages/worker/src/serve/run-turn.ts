@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
 import { type StartTimer, startTimer } from '@signalbox/client/internal';
 import { messageOf } from '@signalbox/protocol';
+import { longestTimerMs } from '@signalbox/serving';
 import type { InboxMessage } from '../mailbox/inbox/inbox-message.ts';
 import { type AgentSetup, messageFileIn } from '../runner/agent-plan.ts';
 import { type AgentProcess, startAgentProcess } from '../runner/agent-process.ts';
@@ -10,7 +11,6 @@ import type { OutputTail } from '../runner/output/output-tail.ts';
 import { type RunRoot, writePrivateFile } from '../runner/run-directory.ts';
 import type { ProcessEnd } from '../runner/run-event.ts';
 import { prepareRunFiles, type RunFiles } from '../runner/run-files.ts';
-import { longestTimerMs } from './longest-timer.ts';
 import type { TurnAnswer, TurnCommand, TurnOutput, TurnProgram } from './program/turn-program.ts';
 import { keptEndBytes, TurnStream } from './turn-output.ts';
 import { turnPrompt, turnText } from './turn-prompt.ts';
