@@ -1,6 +1,7 @@
 // For our own packages and programs only: anything here may change in any version.
 
 export { type Backoff, backoffMs } from './backoff.ts';
+export { boundedText } from './bounded-text.ts';
 export { Budget } from './budget.ts';
 export type { CheckedArguments } from './checked-arguments.ts';
 export { type Fault, faultAt, faultPoints, faultVariable, noFault } from './faults.ts';

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { loopbackNames } from '@signalbox/protocol/internal';
 
 /** The reason why a request is refused before its session is checked. */
 export interface RequestRefusal {
@@ -52,6 +53,6 @@ function pageOrigin(host: string, known: URL): string | undefined {
 
 /** A browser may name this machine `localhost` where the broker says 127.0.0.1. */
 function isOwnLoopback(host: string, port: string): boolean {
-  const match = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::(\d+))?$/.exec(host);
-  return match !== null && port === (match[1] ?? '');
+  const [, name = '', ownPort = ''] = /^(.+?)(?::(\d+))?$/.exec(host) ?? [];
+  return loopbackNames.includes(name) && port === ownPort;
 }
