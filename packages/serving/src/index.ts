@@ -5,6 +5,7 @@ export { boundedText } from './bounded-text.ts';
 export { Budget } from './budget.ts';
 export type { CheckedArguments } from './checked-arguments.ts';
 export { type Fault, faultAt, faultPoints, faultVariable, noFault } from './faults.ts';
+export { LineWriter } from './line-writer.ts';
 export {
   type CallSizeLimits,
   callLimits,

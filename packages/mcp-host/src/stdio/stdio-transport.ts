@@ -12,7 +12,7 @@ import {
   readJson,
   SignalboxError,
 } from '@signalbox/protocol';
-import { late, within } from '@signalbox/serving';
+import { LineWriter, late, within } from '@signalbox/serving';
 import type { CloseGrace } from '../config/host-tuning.ts';
 import type { StdioServerConfig } from '../config/server-config.ts';
 import { limitsOf, maxAnswerNodes } from '../config/server-limits.ts';
@@ -24,7 +24,6 @@ import { NoticeBudget } from '../notice-budget.ts';
 import type { StartObstacle } from '../servers/starts/start-failure.ts';
 import { answerTooLarge, tooLargeMessage } from '../too-large-answer.ts';
 import { ByteRing } from './byte-ring.ts';
-import { LineWriter } from './line-writer.ts';
 import { PacedLines } from './paced-lines.ts';
 import { codeOf, startProblem } from './start-problem.ts';
 

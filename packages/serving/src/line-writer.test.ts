@@ -15,7 +15,7 @@ function opened(options: { isSlow?: boolean } = {}) {
       else done();
     },
   });
-  return { written, lines: new LineWriter(stream), read: () => waiting.shift()?.() };
+  return { written, stream, lines: new LineWriter(stream), read: () => waiting.shift()?.() };
 }
 
 it('writes the lines of one turn at once, when its promise jobs are done', async () => {
@@ -47,4 +47,24 @@ it('says when the reader is behind, and when it no longer is', async () => {
   read();
   await nextTurn();
   expect(lines.isFull).toBe(false);
+});
+
+it('counts what waits, tells when it has left, and drops lines for a stream that has ended', async () => {
+  const { written, lines, read, stream } = opened({ isSlow: true });
+  let drains = 0;
+  lines.onDrained(() => drains++);
+  lines.write('one');
+  expect([lines.waitingBytes, lines.isFull]).toEqual([4, false]);
+  const whole = lines.written();
+  expect([lines.waitingBytes, lines.isFull]).toEqual([4, true]);
+  read();
+  read();
+  await nextTurn();
+  read();
+  await whole;
+  expect([lines.waitingBytes, drains]).toEqual([0, 1]);
+  stream.destroy();
+  lines.write('two');
+  await nextTurn();
+  expect(written).toEqual(['one\n', '']);
 });

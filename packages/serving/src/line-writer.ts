@@ -5,23 +5,24 @@ const writeAt = 64 * 1024;
 
 /**
  * Writes the lines of one turn of the event loop at once. They leave when the turn's promise jobs are done, before
- * anything else is read.
+ * anything else is read. Lines for a stream that has ended are dropped.
  */
 export class LineWriter {
   readonly #stream: Writable;
   #text = '';
-  #isFull = false;
 
   constructor(stream: Writable) {
     this.#stream = stream;
-    stream.on('drain', () => {
-      this.#isFull = false;
-    });
   }
 
   /** True if the reader is behind. Further lines are accepted and kept in memory. */
   get isFull(): boolean {
-    return this.#isFull;
+    return this.#stream.writableNeedDrain;
+  }
+
+  /** The number of bytes that wait to be written; the lines of this turn count by their characters. */
+  get waitingBytes(): number {
+    return this.#stream.writableLength + this.#text.length;
   }
 
   /** Takes a line, without its line end. */
@@ -34,8 +35,18 @@ export class LineWriter {
   /** Writes the waiting lines at once. */
   flush(): void {
     const text = this.#text;
-    if (text === '') return;
     this.#text = '';
-    if (!this.#stream.write(text)) this.#isFull = true;
+    if (text !== '' && this.#stream.writable) this.#stream.write(text);
+  }
+
+  /** Resolves when all lines have left, or never will. */
+  written(): Promise<void> {
+    this.flush();
+    return new Promise((resolve) => this.#stream.write('', () => resolve()));
+  }
+
+  /** Called whenever everything that waited has been written. */
+  onDrained(callback: () => void): void {
+    this.#stream.on('drain', callback);
   }
 }
