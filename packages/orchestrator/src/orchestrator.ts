@@ -25,8 +25,8 @@ import {
   within,
 } from '@signalbox/serving';
 import type { Journal } from '@signalbox/store/journal';
-import { newApprovalId as newIdOfApproval } from './approvals/approval-id.ts';
-import { sendApprovalNotes } from './approvals/approval-notes.ts';
+import { sendApprovalNotes } from './approvals/approval-notices.ts';
+import { newApprovalId as newIdOfApproval } from './approvals/approval-record.ts';
 import { Approvals } from './approvals/approvals.ts';
 import { maxArgumentBytes } from './approvals/call-digests.ts';
 import { type ApprovalLimits, defaultApprovalLimits } from './approvals/waiting-places.ts';

@@ -1,6 +1,6 @@
 import type { FoundState } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
-import { isCallerGone } from './absent-callers.ts';
+import { isCallerGone } from './asked-calls.ts';
 
 /** Asks about a caller. The broker gives these answers one after the other, and a second passes with each of them. */
 async function ask(answers: (FoundState | Error)[], abort = new AbortController()) {
