@@ -16,10 +16,17 @@ import {
   SignalboxError,
   type ToolCallError,
 } from '@signalbox/protocol';
-import { type CallSizeLimits, defaultCallSizeLimits, type Fault, noFault } from '@signalbox/serving';
+import {
+  type CallSizeLimits,
+  defaultCallSizeLimits,
+  type Fault,
+  late,
+  noFault,
+  within,
+} from '@signalbox/serving';
 import type { Journal } from '@signalbox/store/journal';
-import { newApprovalId as newIdOfApproval } from './approvals/approval-id.ts';
-import { sendApprovalNotes } from './approvals/approval-notes.ts';
+import { sendApprovalNotes } from './approvals/approval-notices.ts';
+import { newApprovalId as newIdOfApproval } from './approvals/approval-record.ts';
 import { Approvals } from './approvals/approvals.ts';
 import { maxArgumentBytes } from './approvals/call-digests.ts';
 import { type ApprovalLimits, defaultApprovalLimits } from './approvals/waiting-places.ts';
@@ -229,9 +236,9 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   const started = ends.move();
   let stopping: Promise<void> | undefined;
   const stop = () => {
-    stopping ??= atMost(options.drainMs ?? defaultDrainMs, started.disposeAsync(), () =>
-      log({ event: 'drain_gave_up', inFlight: served?.requests.inFlight ?? 0 }),
-    );
+    stopping ??= within(started.disposeAsync(), options.drainMs ?? defaultDrainMs).then((ended) => {
+      if (ended === late) log({ event: 'drain_gave_up', inFlight: served?.requests.inFlight ?? 0 });
+    });
     return stopping;
   };
   const setPolicy = (changes: Partial<Policy>) => {
@@ -476,17 +483,4 @@ async function mayHaveStarted(
 
 function answerOf({ reply, text }: BoundedReply): ServeAnswer {
   return { kind: 'mcp_reply', body: reply, text };
-}
-
-/** Waits for `work`, but no longer than `ms`. */
-async function atMost(ms: number, work: Promise<void>, onLate: () => void): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(() => {
-      onLate();
-      resolve();
-    }, ms);
-  });
-  await Promise.race([work, late]);
-  clearTimeout(timer);
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { keptResultUri, type McpReply, type McpResult, readJson, withoutTokens } from '@signalbox/protocol';
 import { figure } from '@signalbox/protocol/internal';
+import { late, within } from '@signalbox/serving';
 import { type LargeTurns, largeLength } from '../calls/large-turns.ts';
 import type { ResultRule } from './result-rules.ts';
 import { type KeptCall, keptAnswerMs, type ResultStore } from './result-store.ts';
@@ -120,13 +121,8 @@ const minterMs = 1_000;
  * Waits a short time for an optional value. The result is only in memory meanwhile: if the process dies, the end of its call is unknown.
  */
 async function soon<Value>(asked: Promise<Value>): Promise<Value | undefined> {
-  const { promise: over, resolve } = Promise.withResolvers<undefined>();
-  const timer = setTimeout(() => resolve(undefined), minterMs);
-  try {
-    return await Promise.race([asked, over]);
-  } finally {
-    clearTimeout(timer);
-  }
+  const value = await within(asked, minterMs);
+  return value === late ? undefined : value;
 }
 
 const notKeptMeta = 'signalbox/not_kept';

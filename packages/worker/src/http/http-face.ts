@@ -1,5 +1,6 @@
 import type { Log } from '@signalbox/client';
 import { isLoopback, messageOf, SignalboxError } from '@signalbox/protocol';
+import { loopbackNames } from '@signalbox/protocol/internal';
 import { defaultFaceLimits, type FaceLimits } from '@signalbox/serving';
 import { nameFor, type TlsPair } from '@signalbox/serving/tls';
 import type { AgentToolsOptions } from '../face/agent-tools.ts';
@@ -172,6 +173,6 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
 function ownNames(host: string, given: readonly string[]): ReadonlySet<string> {
   const isAny = host === '0.0.0.0' || host === '::';
   const bound = host.includes(':') ? `[${host}]` : host;
-  const names = ['localhost', '127.0.0.1', '[::1]', ...(isAny ? [] : [bound]), ...given];
+  const names = [...loopbackNames, ...(isAny ? [] : [bound]), ...given];
   return new Set(names.map((name) => name.toLowerCase()));
 }

@@ -7,9 +7,9 @@ import {
 } from '@signalbox/client';
 import type { StartTimer } from '@signalbox/client/internal';
 import { messageOf, replyIdOf } from '@signalbox/protocol';
+import { longestTimerMs } from '@signalbox/serving';
 import { heldOf, isQuestion } from '../mailbox/inbox/held-messages.ts';
 import { type InboxMessage, inboxMessage } from '../mailbox/inbox/inbox-message.ts';
-import { longestTimerMs } from './longest-timer.ts';
 import { NoteBundles } from './note-bundles.ts';
 import type { ProgramCircuit } from './program-circuit.ts';
 import { TurnQueue } from './turn-queue.ts';

@@ -233,7 +233,7 @@ const authSchema = z
 function isSecureUrl(text: string): boolean {
   const url = URL.parse(text);
   if (url?.protocol === 'https:') return true;
-  return url?.protocol === 'http:' && isLoopback(url.hostname.replace(/^\[(.*)\]$/, '$1'));
+  return url?.protocol === 'http:' && isLoopback(url.hostname);
 }
 
 const mailboxSchema = z

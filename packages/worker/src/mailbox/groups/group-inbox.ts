@@ -8,8 +8,8 @@ import type {
   Subscription,
 } from '@signalbox/client';
 import { type Message, SignalboxError } from '@signalbox/protocol';
+import { late, within } from '@signalbox/serving';
 import type { Tracing } from '@signalbox/serving/tracing';
-import { late, within } from '../../time-limit.ts';
 import type { InboxCursors } from '../inbox/inbox-cursors.ts';
 import { type InboxMessage, inboxMessage } from '../inbox/inbox-message.ts';
 import { markOffered } from '../inbox/offer.ts';

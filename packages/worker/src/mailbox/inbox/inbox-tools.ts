@@ -1,5 +1,5 @@
 import type { CancelSignal } from '@signalbox/client';
-import { late } from '../../time-limit.ts';
+import { late } from '@signalbox/serving';
 import type { FaceCall } from '../../tools/face-tools.ts';
 import type { ToolResult } from '../../tools/tool-result.ts';
 import { groupResult } from '../groups/group-page.ts';

@@ -1,7 +1,7 @@
 import type { BrokerClient, CancelSignal, Log, Subscription } from '@signalbox/client';
 import { type Message, messageOf, SignalboxError } from '@signalbox/protocol';
+import { late, within } from '@signalbox/serving';
 import type { Tracing } from '@signalbox/serving/tracing';
-import { late, within } from '../../time-limit.ts';
 import type { MainConnection } from '../main-connection.ts';
 import { type HeldMessage, HeldMessages, hasExpiredUnread } from './held-messages.ts';
 import { markOffered } from './offer.ts';

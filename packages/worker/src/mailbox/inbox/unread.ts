@@ -1,6 +1,6 @@
 import type { BrokerClient, CancelSignal, Log } from '@signalbox/client';
 import { type MailboxToolName, messageOf, type UnreadHint } from '@signalbox/protocol';
-import { within } from '../../time-limit.ts';
+import { within } from '@signalbox/serving';
 import type { HeldMessage } from './held-messages.ts';
 import type { Inbox } from './inbox.ts';
 import { type MailHint, mailHint, type WaitingMessage } from './mail-hint.ts';
