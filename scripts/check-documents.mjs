@@ -127,6 +127,9 @@ function tooLong() {
   return [
     ...over('AGENTS.md', texts.get('AGENTS.md').trimEnd().split('\n').length, 120, 'lines'),
     ...over('ARCHITECTURE.md', wordsOf(architecture), 2800, 'words'),
+    ...files
+      .filter((file) => /^docs\/adr\/\d/.test(file))
+      .flatMap((file) => over(file, wordsOf(texts.get(file)), 450, 'words')),
     ...over('docs/benchmarks.md', wordsOf(texts.get('docs/benchmarks.md')), 4000, 'words'),
     ...over('ARCHITECTURE.md, glossary', glossary.match(/^\| /gm).length - 2, 60, 'entries'),
     ...unreleased
