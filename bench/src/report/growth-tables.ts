@@ -51,9 +51,10 @@ export function growthTables({ ladders, skipped }: GrowthReport): string {
     const heads = [texts[name].sizeOf, ...sizes.map(({ label }) => label)];
     const rows = costs.map((cost) => [
       cost.name,
-      ...cost.values.map((value, i) =>
-        i === 0 ? figure(cost, value) : `${figure(cost, value)} ${ratio(cost, value)}`.trim(),
-      ),
+      ...cost.values.map((value, i) => {
+        const times = i === 0 ? '' : ratio(cost, value);
+        return times === '' ? figure(cost, value) : `${figure(cost, value)} (${times})`;
+      }),
     ]);
     return [table(heads, rows, 1), ...notes].join('\n\n');
   });
