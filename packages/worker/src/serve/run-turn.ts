@@ -3,7 +3,7 @@ import { type StartTimer, startTimer } from '@signalbox/client/internal';
 import { messageOf } from '@signalbox/protocol';
 import { longestTimerMs } from '@signalbox/serving';
 import type { InboxMessage } from '../mailbox/inbox/inbox-message.ts';
-import { type AgentSetup, messageFileIn } from '../runner/agent-plan.ts';
+import { type AgentPlan, type AgentSetup, messageFileIn, planAgent } from '../runner/agent-plan.ts';
 import { type AgentProcess, startAgentProcess } from '../runner/agent-process.ts';
 import type { ChildToken } from '../runner/child-token.ts';
 import type { CleanupProcess } from '../runner/cleanup/cleanup-process.ts';
@@ -231,4 +231,26 @@ async function readBounded(path: string | undefined): Promise<string | undefined
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Plans a turn for a sample message, without side effects. Throws `SignalboxError` `usage` for a command line that can't take turns.
+ */
+export function planTurn(
+  setup: AgentSetup,
+  { turns, group }: { turns: TurnProgram; group?: string | undefined },
+  runDirectory: string,
+): AgentPlan {
+  const plan = planAgent({ ...setup, turn: { seqs: [0], group } }, runDirectory);
+  const { agent, cwd } = setup;
+  const { argv, env, files } = plan.injection;
+  const [prompt, text] = ['PROMPT', 'TEXT'];
+  const turn = { agent, argv, cwd, messages: [], prompt, text, session: undefined, runDirectory };
+  const command = turns.command(turn);
+  const own = command.files ?? [];
+  return {
+    ...plan,
+    injection: { ...plan.injection, argv: [...command.argv], files: [...files, ...own] },
+    variables: { ...plan.variables, ...env, ...command.env },
+  };
 }

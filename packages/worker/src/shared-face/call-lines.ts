@@ -1,8 +1,8 @@
+import { isAddress, isJsonObject, jsonProblem } from '@signalbox/protocol';
 import type { JSONRPCMessage, LineFormat, RequestId } from '../sdk/stdio-transport.ts';
 import { callKey, isRepeatedId } from '../shim/call-key.ts';
 import type { CallKey } from '../tools/face-tools.ts';
 import type { FaceLine } from './face-lines.ts';
-import { type WithdrawnCall, withdrawnCall } from './withdrawn-call.ts';
 
 /** Matches what precedes a message: an ordinal of at most 15 digits, and the epoch of a lane. */
 const prefixPattern = /^(-?\d{1,15})(?:@([!-~]{1,64}))?$/;
@@ -136,4 +136,31 @@ export class CallLines implements LineFormat {
 /** Returns the answer to a request that is not served. */
 export function refusal(id: RequestId, code: number, message: string): JSONRPCMessage {
   return { jsonrpc: '2.0', id, error: { code, message } };
+}
+
+/** A tool call that is withdrawn: the name of its tool, and the agent whom it asks, if it is a question. */
+interface WithdrawnCall {
+  tool?: string;
+  asked?: string;
+}
+
+/** Reads the request of a withdrawn call. Fields that cannot be read are left out. */
+function withdrawnCall(json: string): WithdrawnCall {
+  const params = objectIn(json)?.params;
+  if (!isJsonObject(params) || typeof params.name !== 'string') return {};
+  const { name: tool, arguments: given } = params;
+  const args = typeof given === 'string' ? objectIn(given) : given;
+  const to = isJsonObject(args) ? args.to : undefined;
+  const isQuestion = tool === 'signalbox_ask_agent' && typeof to === 'string' && isAddress(to);
+  return { tool, ...(isQuestion && { asked: to }) };
+}
+
+function objectIn(text: string): Record<string, unknown> | undefined {
+  if (jsonProblem(text) !== undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -8,3 +8,11 @@ export type ScheduleReport = AdminResult<'schedules'>['schedules'][number];
 export async function listSchedules(client: BrokerClient): Promise<ScheduleReport[]> {
   return (await client.admin('schedules', {})).schedules;
 }
+
+/** A webhook of a broker, and its deliveries since the broker started. Times are epoch milliseconds. */
+export type WebhookReport = AdminResult<'hooks'>['hooks'][number];
+
+/** Lists the webhooks of a broker. */
+export async function listWebhooks(client: BrokerClient): Promise<WebhookReport[]> {
+  return (await client.admin('hooks', {})).hooks;
+}
