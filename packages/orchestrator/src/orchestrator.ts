@@ -39,7 +39,7 @@ import { type BoundedReply, boundedReply } from './calls/bounded-reply.ts';
 import { Call } from './calls/call.ts';
 import { outcomeUnknown } from './calls/call-outcome.ts';
 import { CallRegistry } from './calls/call-registry.ts';
-import { LargeTurns, largeLength } from './calls/large-turns.ts';
+import { LargeSlices, largeLength } from './calls/large-slices.ts';
 import { callOfQuestion } from './calls/permission-question.ts';
 import { readRequest } from './calls/request-body.ts';
 import { RequestRoom } from './calls/request-room.ts';
@@ -197,8 +197,8 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   const calls: ServingDeps = {
     ...shared,
     fault: fault === noFault ? undefined : fault,
-    reading: new LargeTurns(monotonic),
-    replies: new LargeTurns(monotonic),
+    reading: new LargeSlices(monotonic),
+    replies: new LargeSlices(monotonic),
     callTimeoutMs: options.callTimeoutMs ?? defaultCallTimeoutMs,
   };
   const pages = { now: monotonic, maxReplyBytes: shared.maxReplyBytes };
@@ -428,14 +428,14 @@ function requestAnswerer(
     // There is no `using` here, since it is compiled to a stack of resources for each request.
     try {
       const isLarge = (message.body?.length ?? 0) > largeLength;
-      const endTurn = isLarge ? await callDeps.reading.next() : undefined;
+      const endSlice = isLarge ? await callDeps.reading.next() : undefined;
       const full = place.take(message.body ?? '');
       // A request that may have started needs its own answer, not one that says it did not run.
       const isRefused = full && !(await mayHaveStarted(callDeps, message));
       const { request: body, refusal } = isRefused
         ? { refusal: withoutRoom(callDeps, message, full) }
         : readRequest(message.body);
-      endTurn?.();
+      endSlice?.();
       // Only calls know what becomes of them when a lane is lost.
       if (body && body.op !== 'call' && !request.mayWait) return handBack;
       switch (body?.op) {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ErrorCode, frameCosts, isGroup } from '@signalbox/protocol';
-import type { Turns } from '@signalbox/serving';
+import type { Slices } from '@signalbox/serving';
 import { json } from '@signalbox/serving/monitoring';
 import type { NewMessage } from '@signalbox/store';
 import { nanoid } from 'nanoid';
@@ -49,11 +49,11 @@ interface Delivery {
 export class WebhookRequests {
   readonly #deps: WebhookDeps;
   readonly #clients: ClientLimits;
-  readonly #strangers: Turns;
+  readonly #strangers: Slices;
   #isStopping = false;
 
-  /** `strangers` are the turns that all unproved clients share. */
-  constructor(deps: WebhookDeps, strangers: Turns) {
+  /** `strangers` are the slices that all unproved clients share. */
+  constructor(deps: WebhookDeps, strangers: Slices) {
     this.#deps = deps;
     this.#strangers = strangers;
     this.#clients = new ClientLimits(deps.limits.forAll.webhooks, deps.monotonic);

@@ -17,7 +17,7 @@ import { callEvent } from '../audit/call-events.ts';
 import type { BudgetLedger } from '../budgets/budget-ledger.ts';
 import { type BoundedReply, boundedReply } from '../calls/bounded-reply.ts';
 import { outcomeOf } from '../calls/call-outcome.ts';
-import { type LargeTurns, largeLength } from '../calls/large-turns.ts';
+import { type LargeSlices, largeLength } from '../calls/large-slices.ts';
 import type { RequestPlace } from '../calls/request-room.ts';
 import { maySeeReply, panicError } from '../calls/tool-refusals.ts';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -45,8 +45,8 @@ export interface OfferDeps {
   maxReplyBytes: () => number;
   /** Returns the minting token that issued the token of an agent. Never rejects. */
   minterOf: (agent: string) => Promise<string | undefined>;
-  /** The turns of large replies: one is sent when the one before it is stored. */
-  replies: LargeTurns;
+  /** The slices of large replies: one is sent when the one before it is stored. */
+  replies: LargeSlices;
   audit: Pick<AuditTrail, 'record'>;
   log: Log;
   /** Epoch milliseconds. */
@@ -107,9 +107,9 @@ export async function serveOffer(deps: OfferDeps, call: OfferCall): Promise<Serv
   };
   const detail = 'kept' in reply ? keptText({ reply, keptBytes: reply.kept.bytes }) : (ended.detail ?? '');
   deps.audit.record(callEvent(record, { rule: ended.rule, detail }));
-  const endTurn = text.length > largeLength ? await deps.replies.next() : undefined;
+  const endSlice = text.length > largeLength ? await deps.replies.next() : undefined;
   const errorCode = 'error' in reply ? reply.error.code : undefined;
-  return { kind: 'mcp_reply', body: reply, errorCode, settled: () => endTurn?.() };
+  return { kind: 'mcp_reply', body: reply, errorCode, settled: () => endSlice?.() };
 }
 
 /** Makes a reply that can be delivered. The answer to a read that is too long for that is kept, and its reader is told where. */

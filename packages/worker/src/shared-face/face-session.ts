@@ -146,7 +146,7 @@ function callLines(
       return place.take({ requests: 1, bytes: characters })?.message ?? place;
     },
     onLeaving: (characters) => {
-      share.turns.spend(unitsOf(characters) - 1);
+      share.slices.spend(unitsOf(characters) - 1);
       share.boundUnread();
     },
     onWithdrawn: (id, { tool, asked }) => {
@@ -165,7 +165,7 @@ function requestGate(
   return createLineGate({
     maxLineBytes: limits.bodyBytes + prefixBytes,
     budget: share.bytes,
-    turns: share.turns,
+    slices: share.slices,
     place: room.place(agent),
     now,
     onLeftOut: ({ id, noRoom: why }) => {

@@ -1,6 +1,6 @@
 import { Transform } from 'node:stream';
 import { jsonRpcHead, plainIdPattern } from '@signalbox/protocol';
-import type { Budget, Turns } from '@signalbox/serving';
+import type { Budget, Slices } from '@signalbox/serving';
 import type { RequestPlace } from '../http/request-room.ts';
 import { HalfLine } from './half-line.ts';
 
@@ -28,8 +28,8 @@ export interface LineGateOptions {
   maxLineBytes: number;
   /** Counts the bytes; bytes beyond the budget are read later. */
   budget: Budget;
-  /** The turns of all connections of the agent. */
-  turns: Turns;
+  /** The slices of all connections of the agent. */
+  slices: Slices;
   /** The memory of lines whose end has not come. */
   place: RequestPlace;
   /** Returns monotonic milliseconds. */
@@ -38,11 +38,11 @@ export interface LineGateOptions {
 }
 
 /**
- * Passes whole lines on, in the turns of their agent and no faster than a budget allows, so that what one agent writes slows only
+ * Passes whole lines on, in the slices of their agent and no faster than a budget allows, so that what one agent writes slows only
  * itself down.
  */
 export function createLineGate(options: LineGateOptions): Transform {
-  const { maxLineBytes, budget, turns, place, now, onLeftOut } = options;
+  const { maxLineBytes, budget, slices, place, now, onLeftOut } = options;
   const half = new HalfLine();
   /** The two ends of a line that is left out, from the decision to leave it out until its end. */
   let leftOut: { begin: Buffer; end: Buffer; noRoom?: string } | undefined;
@@ -97,9 +97,9 @@ export function createLineGate(options: LineGateOptions): Transform {
           if (at > from) this.push(chunk.subarray(from, at));
         };
         for (;;) {
-          if (turns.isOver) {
+          if (slices.isOver) {
             passWhole();
-            turns.take(pass);
+            slices.take(pass);
             return;
           }
           const feed = chunk.indexOf(lineFeed, at);
@@ -107,14 +107,14 @@ export function createLineGate(options: LineGateOptions): Transform {
           const piece = chunk.subarray(at, feed + 1);
           if (isWhole(piece)) {
             at = feed + 1;
-            turns.spend(unitsOf(piece.length));
+            slices.spend(unitsOf(piece.length));
             continue;
           }
           passWhole();
           at = feed + 1;
           from = at;
           const line = end(piece);
-          turns.spend(unitsOf(line?.length ?? 0));
+          slices.spend(unitsOf(line?.length ?? 0));
           if (line) this.push(line);
         }
         passWhole();

@@ -1,7 +1,7 @@
 import type { ToolCallError } from '@signalbox/protocol';
 import type { Call } from '../call.ts';
 import { readArguments } from '../call-arguments.ts';
-import { largeLength } from '../large-turns.ts';
+import { largeLength } from '../large-slices.ts';
 import type { Attempt, CallDeps, Step } from '../step.ts';
 import { chargeOf } from './budget.ts';
 
@@ -51,10 +51,10 @@ async function readInTurn(
   { route, body }: Call,
   how: { asWritten: boolean },
 ): Promise<ReturnType<typeof readArguments>> {
-  const endTurn = await reading.next();
+  const endSlice = await reading.next();
   try {
     return readArguments(host, route, body.arguments, how);
   } finally {
-    endTurn();
+    endSlice();
   }
 }
