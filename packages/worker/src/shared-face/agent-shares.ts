@@ -1,5 +1,5 @@
 import { Budget, type FaceLimits, Slices } from '@signalbox/serving';
-import { tooManySessions } from './agent-places.ts';
+import { tooManySessions } from './agent-slots.ts';
 
 /** The number of an agent's lines that are passed on before other agents have their slice. */
 const linesPerSlice = 8;

@@ -14,7 +14,7 @@ function gate(maxLineBytes: number, { slices = new Slices(8), room = newRoom(1e6
     maxLineBytes,
     budget: new Budget(1e9, 1e9, 0),
     slices,
-    place: room.place('rosa'),
+    slot: room.slot('rosa'),
     now: () => 0,
     onLeftOut: (line) => void leftOut.push(line),
   });

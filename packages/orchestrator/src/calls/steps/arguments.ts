@@ -29,9 +29,9 @@ export const checkedArguments: Step<Attempt> = {
 };
 
 async function read(deps: CallDeps, call: Call): Promise<ToolCallError | undefined> {
-  const { place, body, isCompared } = call;
+  const { slot, body, isCompared } = call;
   // A call that waited before has given up its room.
-  const full = !isCompared && typeof body.arguments === 'string' ? place.take(body.arguments) : undefined;
+  const full = !isCompared && typeof body.arguments === 'string' ? slot.take(body.arguments) : undefined;
   if (full) return full;
   const isLarge = (call.request.message.body?.length ?? 0) > largeLength;
   // A running call continues as it began, and one that waited before is told what became of it.
@@ -42,7 +42,7 @@ async function read(deps: CallDeps, call: Call): Promise<ToolCallError | undefin
   if (found.error) return chargeOf(deps, call).refusal ?? found.error;
   call.read = found;
   // A text that became a list may hold far more values than the request that was counted.
-  return found.isRewritten && !isCompared ? place.take(JSON.stringify(found.args)) : undefined;
+  return found.isRewritten && !isCompared ? slot.take(JSON.stringify(found.args)) : undefined;
 }
 
 /** Reads the arguments of a large request. They are read one after the other, so that they hold up no others for long. */
