@@ -79,7 +79,7 @@ export interface ClusterPort {
   /** Shares an inbox with the other brokers that share it. A broker that held the inbox alone loses it. Rejects as the store does. */
   join(inbox: string): Promise<void>;
   /** Returns those of some inboxes that other living brokers hold. */
-  heldElsewhere(inboxes: readonly string[]): Promise<ReadonlySet<string>>;
+  leasedElsewhere(inboxes: readonly string[]): Promise<ReadonlySet<string>>;
   /** Gives back an inbox that this broker holds or shares, and its claims there, after all earlier requests. */
   giveBack(inbox: string): void;
   /**

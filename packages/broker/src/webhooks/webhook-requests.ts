@@ -207,7 +207,7 @@ export class WebhookRequests {
     });
     if (result.result === 'failed') log({ level: 'error', event: 'commit_failed', error: result.error });
     const receipt = receiptOf(message, result, limits, {
-      isHeld: (inbox) => delivery.isHeld(inbox),
+      isLeased: (inbox) => delivery.isLeased(inbox),
       hasMembers: (group) => groups.hasMembers(group),
     });
     if (!('type' in receipt)) return this.#noted(hook, receipt.code, receipt.message);

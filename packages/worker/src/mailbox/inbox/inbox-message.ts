@@ -1,5 +1,5 @@
 import { isGroup, threadOf } from '@signalbox/protocol';
-import { type HeldMessage, remainingMs, sinceOfferedMs } from './held-messages.ts';
+import { type CheckedOutMessage, remainingMs, sinceOfferedMs } from './checked-out-messages.ts';
 
 /** A message as an agent gets it. The broker attests everything but `body`. */
 export interface InboxMessage {
@@ -58,13 +58,13 @@ export const messageSchema = {
 };
 
 /** Converts a held message to the form that the agent gets. `now` is monotonic, `wallNow` in epoch milliseconds. */
-export function inboxMessage(held: HeldMessage, now: number, wallNow: number): InboxMessage {
-  const { message, json, offeredBy } = held;
-  const sinceOffered = sinceOfferedMs(held, now);
+export function inboxMessage(mail: CheckedOutMessage, now: number, wallNow: number): InboxMessage {
+  const { message, json, offeredBy } = mail;
+  const sinceOffered = sinceOfferedMs(mail, now);
   const wasOffered = offeredBy !== undefined || message.since_tried_ms !== undefined;
   const { id, from, to, kind, created_at, attempt = 1, correlation_id } = message;
   const group = isGroup(to) ? to : message.group;
-  const expiresInMs = remainingMs(held, now);
+  const expiresInMs = remainingMs(mail, now);
   return {
     id,
     from: from.agent,

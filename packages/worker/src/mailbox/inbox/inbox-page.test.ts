@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { HeldMessage } from './held-messages.ts';
+import type { CheckedOutMessage } from './checked-out-messages.ts';
 import { inboxMessage } from './inbox-message.ts';
 import { pageOf } from './inbox-page.ts';
 
-const held = (seq: number, body: string): HeldMessage => ({
+const held = (seq: number, body: string): CheckedOutMessage => ({
   seq,
   message: {
     id: `m${seq}`,

@@ -1,7 +1,7 @@
 import type { BrokerClient } from '@signalbox/client';
 import type { Tracing } from '@signalbox/serving/tracing';
 import { beginReceive } from '@signalbox/serving/tracing/internal';
-import type { HeldMessage } from './held-messages.ts';
+import type { CheckedOutMessage } from './checked-out-messages.ts';
 
 /** A read that returns messages to the agent. */
 export interface Offer {
@@ -16,20 +16,20 @@ export interface Offer {
 /** Marks messages as returned by a read, and tells the broker: losing them counts as an attempt from now on. */
 export function markOffered(
   client: Pick<BrokerClient, 'address' | 'working'>,
-  messages: readonly HeldMessage[],
+  messages: readonly CheckedOutMessage[],
   { read, now, tracing }: Offer,
 ): void {
-  for (const held of messages) {
-    if (tracing && held.offeredBy === undefined) traceRead(tracing, held, client.address);
-    held.offeredBy ??= read;
-    held.offeredAt = now;
+  for (const mail of messages) {
+    if (tracing && mail.offeredBy === undefined) traceRead(tracing, mail, client.address);
+    mail.offeredBy ??= read;
+    mail.offeredAt = now;
   }
   if (!tracing) client.working(messages.map(({ seq }) => seq));
   else for (const { seq, traceparent } of messages) client.working([seq], traceparent);
 }
 
-function traceRead(tracing: Tracing, held: HeldMessage, address: string): void {
-  const span = beginReceive(tracing, held.message, address, tracing.active());
-  held.traceparent = span.traceparent;
+function traceRead(tracing: Tracing, mail: CheckedOutMessage, address: string): void {
+  const span = beginReceive(tracing, mail.message, address, tracing.active());
+  mail.traceparent = span.traceparent;
   span.end();
 }
