@@ -13,8 +13,8 @@ const take = (checkouts: GroupCheckouts, seq: number, receivedAt = 100) =>
   checkouts.add({ seq, message: message(`m${seq}`), json: 'x', receivedAt });
 const offer = (checkouts: GroupCheckouts, seq: number, { read, now }: { read: number; now: number }) => {
   const checkout = checkouts.live(now).find((one) => one.seq === seq)!;
-  checkout.offeredBy ??= read;
-  checkout.offeredAt = now;
+  checkout.shownBy ??= read;
+  checkout.shownAt = now;
   return checkout;
 };
 const seqs = (list: { seq: number }[]) => list.map(({ seq }) => seq);
@@ -34,7 +34,7 @@ test('a message is held for ten minutes from the last read that returned it, and
   expect(seqs(checkouts.live(checkoutMs + 50_000))).toEqual([]);
   // A late reply or ack still finds them.
   expect(seqs(checkouts.withId('m1', 'rosa'))).toEqual([1]);
-  expect(seqs(checkouts.offeredUpTo(1))).toEqual([1, 2]);
+  expect(seqs(checkouts.shownUpTo(1))).toEqual([1, 2]);
   expect(checkouts.has(1)).toBe(false);
 });
 
@@ -48,7 +48,7 @@ test('a message that comes again is new to the agent and keeps its marks; one th
   checkouts.loseAll();
   expect(checkouts.takeLost()).toEqual(['m1']);
   expect(checkouts.withId('m2')).toEqual([]);
-  expect(take(checkouts, 1, 300)).toMatchObject({ offeredBy: 7, offeredAt: 200, isLive: true });
+  expect(take(checkouts, 1, 300)).toMatchObject({ shownBy: 7, shownAt: 200, isLive: true });
   expect(seqs(checkouts.fresh(300))).toEqual([1]);
 });
 
@@ -59,7 +59,7 @@ test('of the messages that were lost only the newest hundred are remembered', ()
     offer(checkouts, seq, { read: seq, now: 100 });
     checkouts.loseAll();
   }
-  expect(checkouts.offeredUpTo(150)).toHaveLength(100);
+  expect(checkouts.shownUpTo(150)).toHaveLength(100);
   expect(checkouts.withId('m50')).toEqual([]);
   expect(checkouts.withId('m51')).toHaveLength(1);
 });

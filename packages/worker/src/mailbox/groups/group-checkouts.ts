@@ -34,27 +34,27 @@ export class GroupCheckouts {
   /** Returns the messages that the agent holds, in order. Messages that were held too long count as lost. `now` is monotonic. */
   live(now: number): GroupCheckout[] {
     const live = [...this.#bySeq.values()].filter(({ isLive }) => isLive);
-    const isOver = ({ offeredAt = 0, receivedAt }: GroupCheckout): boolean =>
-      now - Math.max(offeredAt, receivedAt) >= checkoutMs;
+    const isOver = ({ shownAt = 0, receivedAt }: GroupCheckout): boolean =>
+      now - Math.max(shownAt, receivedAt) >= checkoutMs;
     this.lose(live.filter(isOver));
     return live.filter(({ isLive }) => isLive).sort((a, b) => a.seq - b.seq);
   }
 
   /** Returns the messages that no read has returned since they came. */
   fresh(now: number): GroupCheckout[] {
-    return this.live(now).filter(({ offeredAt = 0, receivedAt }) => offeredAt < receivedAt);
+    return this.live(now).filter(({ shownAt = 0, receivedAt }) => shownAt < receivedAt);
   }
 
   /** Returns the messages that were returned by reads up to this one, also those that were lost. */
-  offeredUpTo(read: number): GroupCheckout[] {
-    return [...this.#bySeq.values()].filter(({ offeredBy }) => offeredBy !== undefined && offeredBy <= read);
+  shownUpTo(read: number): GroupCheckout[] {
+    return [...this.#bySeq.values()].filter(({ shownBy }) => shownBy !== undefined && shownBy <= read);
   }
 
   /** Returns the messages with an id that a read has returned, also those that were lost. */
   withId(id: string, from?: string): GroupCheckout[] {
     return [...this.#bySeq.values()].filter(
-      ({ message, offeredBy }) =>
-        message.id === id && offeredBy !== undefined && (from === undefined || message.from.agent === from),
+      ({ message, shownBy }) =>
+        message.id === id && shownBy !== undefined && (from === undefined || message.from.agent === from),
     );
   }
 
@@ -63,7 +63,7 @@ export class GroupCheckouts {
     for (const checkout of checkouts) {
       if (!checkout.isLive) continue;
       checkout.isLive = false;
-      if (checkout.offeredBy === undefined) this.#bySeq.delete(checkout.seq);
+      if (checkout.shownBy === undefined) this.#bySeq.delete(checkout.seq);
       else this.#untold.push(checkout.message.id);
     }
     const lost = [...this.#bySeq.values()].filter(({ isLive }) => !isLive);

@@ -12,7 +12,7 @@ import { late, within } from '@signalbox/serving';
 import type { Tracing } from '@signalbox/serving/tracing';
 import type { InboxCursors } from '../inbox/inbox-cursors.ts';
 import { type InboxMessage, inboxMessage } from '../inbox/inbox-message.ts';
-import { markOffered } from '../inbox/offer.ts';
+import { markShown } from '../inbox/mark-shown.ts';
 import { received } from '../inbox/received.ts';
 import { checkoutMs, type GroupCheckout, GroupCheckouts } from './group-checkouts.ts';
 
@@ -127,7 +127,7 @@ export class GroupInbox implements AsyncDisposable {
   /** Acks the messages that reads up to this one returned. `takenBack` counts the messages that the agent no longer held. */
   async ackUpTo(read: number): Promise<{ acked: number; takenBack: number }> {
     this.checkedOut();
-    const done = this.checkouts.offeredUpTo(read);
+    const done = this.checkouts.shownUpTo(read);
     const live = done.filter(({ isLive }) => isLive).map(({ seq }) => seq);
     const { accepted } = (await this.#member?.client.ack(live)) ?? { accepted: [] };
     this.checkouts.remove(done.map(({ seq }) => seq));
@@ -237,7 +237,7 @@ export class GroupInbox implements AsyncDisposable {
     const messages = shown.map((checkout) => inboxMessage(checkout, now(), wallNow()));
     const { read, cursor } = cursors.next();
     for (const checkout of shown) checkout.session = session;
-    markOffered(this.#member.client, shown, { read, now: now(), tracing });
+    markShown(this.#member.client, shown, { read, now: now(), tracing });
     return this.#taken(messages, cursor, hasMore);
   }
 

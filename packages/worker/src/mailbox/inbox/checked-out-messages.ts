@@ -11,18 +11,18 @@ export interface CheckedOutMessage {
   /** Monotonic milliseconds. */
   receivedAt: number;
   /** The number of the read that returned it first. */
-  offeredBy: number | undefined;
+  shownBy: number | undefined;
   /** The time of the last read that returned it, in monotonic milliseconds. */
-  offeredAt: number | undefined;
+  shownAt: number | undefined;
   /** False from the end of the lease in which it came until it comes again in the next one. */
   isLive: boolean;
   /** True if the agent has finished with the message; the ack may not have reached the broker yet. */
   isDone: boolean;
 }
 
-/** Returns true if a request expired before it was offered, so that its sender needs no answer any more. `now` is monotonic. */
+/** Returns true if a request expired before it was shown, so that its sender needs no answer any more. `now` is monotonic. */
 export function hasExpiredUnread(mail: CheckedOutMessage, now: number): boolean {
-  if (!isQuestion(mail.message.kind) || mail.offeredBy !== undefined) return false;
+  if (!isQuestion(mail.message.kind) || mail.shownBy !== undefined) return false;
   const leftMs = remainingMs(mail, now);
   return leftMs !== undefined && leftMs <= 0;
 }
@@ -38,14 +38,14 @@ export function remainingMs({ message, receivedAt }: CheckedOutMessage, now: num
 }
 
 /**
- * Returns the time since this process or one before it last offered a message, in milliseconds; `undefined` if the message was never
- * offered or the time is unknown. `now` is monotonic.
+ * Returns the time since this process or one before it last showed a message, in milliseconds; `undefined` if the message was never
+ * shown or the time is unknown. `now` is monotonic.
  */
-export function sinceOfferedMs(
-  { message, receivedAt, offeredAt }: CheckedOutMessage,
+export function sinceShownMs(
+  { message, receivedAt, shownAt }: CheckedOutMessage,
   now: number,
 ): number | undefined {
-  if (offeredAt !== undefined) return now - offeredAt;
+  if (shownAt !== undefined) return now - shownAt;
   return message.since_tried_ms === undefined ? undefined : now - receivedAt + message.since_tried_ms;
 }
 
@@ -55,8 +55,8 @@ export type Arrival = Pick<CheckedOutMessage, 'seq' | 'message' | 'json' | 'rece
 /** Makes a held message of a new arrival. If it came before, as `known`, it keeps its marks. */
 export function checkedOutOf(arrival: Arrival, known: CheckedOutMessage | undefined): CheckedOutMessage {
   return {
-    offeredBy: known?.offeredBy,
-    offeredAt: known?.offeredAt,
+    shownBy: known?.shownBy,
+    shownAt: known?.shownAt,
     isDone: known?.isDone ?? false,
     traceparent: known?.traceparent ?? validTraceparent(arrival.message.traceparent),
     ...arrival,
@@ -96,13 +96,13 @@ export class CheckedOutMessages {
 
   /** Returns the live messages that a read has returned and the agent is not done with. */
   unacked(): CheckedOutMessage[] {
-    return this.waiting().filter(({ offeredBy }) => offeredBy !== undefined);
+    return this.waiting().filter(({ shownBy }) => shownBy !== undefined);
   }
 
   /** Returns the messages that were returned by reads up to this one, and are not done. */
-  offeredUpTo(read: number): CheckedOutMessage[] {
+  shownUpTo(read: number): CheckedOutMessage[] {
     return this.#inOrder().filter(
-      ({ offeredBy, isDone }) => offeredBy !== undefined && offeredBy <= read && !isDone,
+      ({ shownBy, isDone }) => shownBy !== undefined && shownBy <= read && !isDone,
     );
   }
 

@@ -1,5 +1,5 @@
 import { isGroup, threadOf } from '@signalbox/protocol';
-import { type CheckedOutMessage, remainingMs, sinceOfferedMs } from './checked-out-messages.ts';
+import { type CheckedOutMessage, remainingMs, sinceShownMs } from './checked-out-messages.ts';
 
 /** A message as an agent gets it. The broker attests everything but `body`. */
 export interface InboxMessage {
@@ -59,9 +59,9 @@ export const messageSchema = {
 
 /** Converts a held message to the form that the agent gets. `now` is monotonic, `wallNow` in epoch milliseconds. */
 export function inboxMessage(mail: CheckedOutMessage, now: number, wallNow: number): InboxMessage {
-  const { message, json, offeredBy } = mail;
-  const sinceOffered = sinceOfferedMs(mail, now);
-  const wasOffered = offeredBy !== undefined || message.since_tried_ms !== undefined;
+  const { message, json, shownBy } = mail;
+  const sinceShown = sinceShownMs(mail, now);
+  const wasShown = shownBy !== undefined || message.since_tried_ms !== undefined;
   const { id, from, to, kind, created_at, attempt = 1, correlation_id } = message;
   const group = isGroup(to) ? to : message.group;
   const expiresInMs = remainingMs(mail, now);
@@ -77,8 +77,8 @@ export function inboxMessage(mail: CheckedOutMessage, now: number, wallNow: numb
     attempt,
     ...(expiresInMs !== undefined && { expires_in_seconds: Math.max(0, Math.round(expiresInMs / 1000)) }),
     ...(correlation_id !== undefined && { in_reply_to: correlation_id }),
-    ...((wasOffered || attempt > 1) && { offered_before: true as const }),
-    ...(sinceOffered !== undefined && { offered_seconds_ago: Math.max(0, Math.round(sinceOffered / 1000)) }),
+    ...((wasShown || attempt > 1) && { offered_before: true as const }),
+    ...(sinceShown !== undefined && { offered_seconds_ago: Math.max(0, Math.round(sinceShown / 1000)) }),
     body: json,
   };
 }

@@ -18,8 +18,8 @@ const held = (seq: number, body: string): CheckedOutMessage => ({
   json: JSON.parse(body),
   traceparent: undefined,
   receivedAt: 100,
-  offeredBy: undefined,
-  offeredAt: undefined,
+  shownBy: undefined,
+  shownAt: undefined,
   isLive: true,
   isDone: false,
 });

@@ -144,7 +144,7 @@ async function page(
   const taken = pageOf(waiting, { messages: limit, bytes: pageBytes });
   const messages = taken.map((mail) => inboxMessage(mail, now(), wallNow()));
   const named = taken.length > 0 ? cursors.next() : undefined;
-  if (named) await inbox.offered(taken, named.read, signal);
+  if (named) await inbox.shown(taken, named.read, signal);
   onShown(waiting);
   const more = waiting.length - taken.length;
   const unacked = inbox.checkedOut.unacked().length;

@@ -4,7 +4,7 @@ import { late, within } from '@signalbox/serving';
 import type { Tracing } from '@signalbox/serving/tracing';
 import type { MainConnection } from '../main-connection.ts';
 import { type CheckedOutMessage, CheckedOutMessages, hasExpiredUnread } from './checked-out-messages.ts';
-import { markOffered } from './offer.ts';
+import { markShown } from './mark-shown.ts';
 import { received } from './received.ts';
 
 /** The most messages that are delivered and not acked; the broker keeps the rest. */
@@ -73,9 +73,9 @@ export class Inbox {
     }
   }
 
-  /** Returns the waiting messages that were never offered, in order. */
+  /** Returns the waiting messages that were never shown, in order. */
   fresh(): CheckedOutMessage[] {
-    return this.waiting().filter(({ offeredBy }) => offeredBy === undefined);
+    return this.waiting().filter(({ shownBy }) => shownBy === undefined);
   }
 
   /** Resolves shortly after the next message has come, or to `late` after `waitMs`. Throws the reason if the inbox is lost. */
@@ -106,10 +106,10 @@ export class Inbox {
   }
 
   /** Marks messages as returned by a read: losing them counts as an attempt from now on. */
-  async offered(messages: readonly CheckedOutMessage[], read: number, signal: CancelSignal): Promise<void> {
+  async shown(messages: readonly CheckedOutMessage[], read: number, signal: CancelSignal): Promise<void> {
     const client = await this.lease(signal);
     const { tracing, now } = this.#deps;
-    markOffered(client, messages, { read, now: now(), tracing });
+    markShown(client, messages, { read, now: now(), tracing });
   }
 
   /** Stops taking the inbox. The owner closes the connection. */
@@ -169,7 +169,7 @@ export class Inbox {
         ({ accepted }) => this.checkedOut.remove(accepted),
         () => {},
       );
-    } else if (mail.offeredBy !== undefined) {
+    } else if (mail.shownBy !== undefined) {
       client.working([seq], tracing && mail.traceparent);
     }
   }

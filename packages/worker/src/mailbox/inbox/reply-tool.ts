@@ -130,7 +130,7 @@ function foundInGroup(
 ): FoundCheckout | undefined {
   const found = groups.withId(id, from);
   if (found.length === 0) return undefined;
-  const own = inbox.checkedOut.withId(id, from).filter(({ offeredBy }) => offeredBy !== undefined);
+  const own = inbox.checkedOut.withId(id, from).filter(({ shownBy }) => shownBy !== undefined);
   if (own.length > 0 && from !== undefined) return undefined;
   const messages = [...own, ...found.map(({ checkout }) => checkout)];
   if (messages.length > 1 && from === undefined) throw ambiguous(id, messages);
@@ -148,7 +148,7 @@ function stored(id: string, agent: string, isSettled: boolean): ToolResult {
 
 /** Returns true if a read of this process returned a message that is not acked. */
 function wasRead({ checkedOut }: Inbox, id: string, from: string | undefined): boolean {
-  return checkedOut.withId(id, from).some(({ offeredBy }) => offeredBy !== undefined);
+  return checkedOut.withId(id, from).some(({ shownBy }) => shownBy !== undefined);
 }
 
 interface Wanted {
@@ -189,7 +189,7 @@ function answerable(
 ): CheckedOutMessage {
   const found = checkedOut
     .withId(id, from)
-    .filter(({ offeredBy, isLive }) => offeredBy !== undefined || (isResumable && isLive));
+    .filter(({ shownBy, isLive }) => shownBy !== undefined || (isResumable && isLive));
   const [one] = found;
   if (!one) {
     const done = answeredKey(answered, id, from);

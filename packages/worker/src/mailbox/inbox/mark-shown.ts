@@ -4,7 +4,7 @@ import { beginReceive } from '@signalbox/serving/tracing/internal';
 import type { CheckedOutMessage } from './checked-out-messages.ts';
 
 /** A read that returns messages to the agent. */
-export interface Offer {
+export interface ShowingRead {
   /** The number of the read. */
   read: number;
   /** Monotonic milliseconds. */
@@ -14,15 +14,15 @@ export interface Offer {
 }
 
 /** Marks messages as returned by a read, and tells the broker: losing them counts as an attempt from now on. */
-export function markOffered(
+export function markShown(
   client: Pick<BrokerClient, 'address' | 'working'>,
   messages: readonly CheckedOutMessage[],
-  { read, now, tracing }: Offer,
+  { read, now, tracing }: ShowingRead,
 ): void {
   for (const mail of messages) {
-    if (tracing && mail.offeredBy === undefined) traceRead(tracing, mail, client.address);
-    mail.offeredBy ??= read;
-    mail.offeredAt = now;
+    if (tracing && mail.shownBy === undefined) traceRead(tracing, mail, client.address);
+    mail.shownBy ??= read;
+    mail.shownAt = now;
   }
   if (!tracing) client.working(messages.map(({ seq }) => seq));
   else for (const { seq, traceparent } of messages) client.working([seq], traceparent);
