@@ -26,6 +26,6 @@ export { renewalCommand } from './renewal-command.ts';
 export { RestartBudget } from './restart-budget.ts';
 export { clashingServers, serverPart } from './server-part.ts';
 export { SharedRoom, type Shortage } from './shared-room.ts';
+export { type SliceReader, Slices, unitsPerSlice } from './slices.ts';
 export { late, longestTimerMs, timerMs, within } from './time-limit.ts';
 export { agentTokenMs, endsSoon } from './token-lifetime.ts';
-export { type TurnReader, Turns, unitsPerTurn } from './turns.ts';

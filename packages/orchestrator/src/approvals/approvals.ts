@@ -26,12 +26,12 @@ import {
   type OpenApprovalsDeps,
   type WaitingSummary,
 } from './open-approvals.ts';
-import { type ApprovalLimits, defaultApprovalLimits, WaitingPlaces } from './waiting-places.ts';
 import { type AskedCall, type Decision, WaitingRequests } from './waiting-requests.ts';
+import { type ApprovalLimits, defaultApprovalLimits, WaitingSlots } from './waiting-slots.ts';
 
 /** The dependencies of {@link Approvals}. */
 export interface ApprovalsDeps
-  extends Omit<OpenApprovalsDeps, 'places' | 'onEnded' | 'onLeft'>,
+  extends Omit<OpenApprovalsDeps, 'slots' | 'onEnded' | 'onLeft'>,
     GivenApprovalsDeps,
     AskedCallsDeps {
   store: ApprovalStore;
@@ -60,7 +60,7 @@ export class Approvals implements Disposable {
     { pending, standing }: { pending: readonly ApprovalRecord[]; standing: readonly StandingRecord[] },
   ) {
     this.#deps = deps;
-    const places = new WaitingPlaces(deps.limits ?? defaultApprovalLimits, deps.monotonic);
+    const slots = new WaitingSlots(deps.limits ?? defaultApprovalLimits, deps.monotonic);
     const given = new GivenApprovals(deps, standing);
     const onEnded = ({ record, leftAt }: OpenApproval, { isOwn }: { isOwn: boolean }): void => {
       const error = errorOfEnd(record);
@@ -69,12 +69,12 @@ export class Approvals implements Disposable {
         given.addUnspent({ ...record, deadlineAt: deps.now() + keptMs });
     };
     const onLeft = ({ id }: ApprovalRecord): void => waiting.left(id);
-    const open = new OpenApprovals({ ...deps, places, onEnded, onLeft }, pending);
-    const waiting = new WaitingRequests({ ...deps, places, open });
+    const open = new OpenApprovals({ ...deps, slots, onEnded, onLeft }, pending);
+    const waiting = new WaitingRequests({ ...deps, slots, open });
     this.#open = open;
     this.#waiting = waiting;
     this.#given = given;
-    this.#asked = new AskedCalls(deps, { open, waiting, given, places });
+    this.#asked = new AskedCalls(deps, { open, waiting, given, slots });
     this.#unsubscribe = deps.store.onChanged(() => {
       this.#refreshing = this.#refreshing.then(() => this.#refresh());
     });

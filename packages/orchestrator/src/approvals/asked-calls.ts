@@ -17,8 +17,8 @@ import { differenceFrom, isSameCall } from './approval-record.ts';
 import type { ApprovalPolicy } from './ask-rules.ts';
 import type { GivenApprovals } from './given-approvals.ts';
 import type { OpenApproval, OpenApprovals } from './open-approvals.ts';
-import type { WaitingPlaces } from './waiting-places.ts';
 import { type AskedCall, type Decision, decisionOf, type WaitingRequests } from './waiting-requests.ts';
+import type { WaitingSlots } from './waiting-slots.ts';
 
 /** The time for which an approval is kept that was given after its caller had stopped waiting, in milliseconds. */
 export const keptMs = 3_600_000;
@@ -48,7 +48,7 @@ interface AskedCallsParts {
   open: OpenApprovals;
   waiting: WaitingRequests;
   given: GivenApprovals;
-  places: WaitingPlaces;
+  slots: WaitingSlots;
 }
 
 /** Finds for each call that has to wait what it waits for: a person, an earlier call, or nothing, as an approval was given already. */
@@ -57,14 +57,14 @@ export class AskedCalls {
   readonly #open: OpenApprovals;
   readonly #waiting: WaitingRequests;
   readonly #given: GivenApprovals;
-  readonly #places: WaitingPlaces;
+  readonly #slots: WaitingSlots;
 
-  constructor(deps: AskedCallsDeps, { open, waiting, given, places }: AskedCallsParts) {
+  constructor(deps: AskedCallsDeps, { open, waiting, given, slots }: AskedCallsParts) {
     this.#deps = deps;
     this.#open = open;
     this.#waiting = waiting;
     this.#given = given;
-    this.#places = places;
+    this.#slots = slots;
   }
 
   /** Waits until somebody decides on the call, or it ends otherwise. No part of it runs meanwhile. Never rejects. */
@@ -82,7 +82,7 @@ export class AskedCalls {
       const minter = await this.#deps.minterOf(bound.agent);
       const standing = await this.#given.validStandingFor(bound);
       const known = await this.#deps.store.of(bound);
-      this.#places.belongs(bound.agent, minter);
+      this.#slots.belongs(bound.agent, minter);
       const decision = known
         ? await this.#resume(known, call, minter, standing)
         : await this.#propose(call, minter, standing);
@@ -164,7 +164,7 @@ export class AskedCalls {
     if (same) return (await this.#waiting.attach(same, call, minter)) ?? (await this.ask(call));
     const standing = this.#given.standingFor(bound);
     if (standing && standing.id === allowed?.id) return await this.#passBy(standing, call);
-    const refusal = this.#places.refusalToAsk(bound, minter);
+    const refusal = this.#slots.refusalToAsk(bound, minter);
     if (refusal) return { status: 'refused', error: refusal };
     const record = this.#newRecord(call);
     const open = this.#open.add(record, minter);

@@ -5,7 +5,7 @@ import type { ApprovalRecord, ApprovalStore, StandingRecord } from '@signalbox/s
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import { approvalEvents } from './approval-notices.ts';
 import { type ApprovalEvent, differenceFrom, endBy, isQuestion } from './approval-record.ts';
-import type { WaitingPlaces } from './waiting-places.ts';
+import type { WaitingSlots } from './waiting-slots.ts';
 
 /** The time between two checks for calls that their callers cancelled while this process was away, in milliseconds. */
 const defaultSweepEveryMs = 30_000;
@@ -116,8 +116,8 @@ export interface OpenApprovalsDeps {
   client: Pick<BrokerClient, 'find'>;
   /** Returns a hash of the present definition of a tool; `undefined` if no tool has this name now. */
   definitionHash: (tool: string) => string | undefined;
-  /** The places of waiting calls. */
-  places: WaitingPlaces;
+  /** The slots of waiting calls. */
+  slots: WaitingSlots;
   /**
    * Called when the end of an approval is on the disk, before its own request hears of it. `isOwn` is true if this process wrote it.
    */
@@ -182,9 +182,9 @@ export class OpenApprovals implements Disposable {
     };
   }
 
-  /** Adds an approval, which takes a place. `minter` is the minting token that issued the agent's token, if one did. */
+  /** Adds an approval, which takes a slot. `minter` is the minting token that issued the agent's token, if one did. */
   add(record: ApprovalRecord, minter?: string): OpenApproval {
-    const { store, now, audit, fault, places, onEnded } = this.#deps;
+    const { store, now, audit, fault, slots, onEnded } = this.#deps;
     const open = new OpenApproval(record, {
       store,
       now,
@@ -197,7 +197,7 @@ export class OpenApprovals implements Disposable {
       onFailed: (failed, thrown) => this.#logFailure(failed.record, thrown),
     });
     this.#open.set(record.id, open);
-    places.take(record.agent, minter);
+    slots.take(record.agent, minter);
     return open;
   }
 
@@ -287,7 +287,7 @@ export class OpenApprovals implements Disposable {
   }
 
   #remove({ record }: OpenApproval): void {
-    if (this.#open.delete(record.id)) this.#deps.places.giveBack(record.agent);
+    if (this.#open.delete(record.id)) this.#deps.slots.giveBack(record.agent);
   }
 
   /** Finds what was cancelled while no orchestrator was connected. Questions of agents' CLIs end; people can still decide on calls. */

@@ -5,7 +5,7 @@ import { callerLeft, endOfFollower, errorOfEnd, mayComeAgain, usedApproval } fro
 import { type ApprovalEvent, isQuestion, isSameCall } from './approval-record.ts';
 import type { ShownArguments } from './call-digests.ts';
 import type { OpenApproval, OpenApprovals } from './open-approvals.ts';
-import type { WaitingPlaces } from './waiting-places.ts';
+import type { WaitingSlots } from './waiting-slots.ts';
 
 /** A call that has to wait because of a rule, or that waited before. */
 export interface AskedCall {
@@ -48,7 +48,7 @@ type AwaitedReply = McpReply | 'left' | undefined;
 export interface WaitingRequestsDeps {
   store: Pick<ApprovalStore, 'attach' | 'findByKey'>;
   open: OpenApprovals;
-  places: WaitingPlaces;
+  slots: WaitingSlots;
   /** Reads the reply to a call that has ended, while it is kept. */
   replyOf: (request: CallKey) => Promise<McpReply | undefined>;
   /** Epoch milliseconds. */
@@ -175,7 +175,7 @@ export class WaitingRequests {
   ): Promise<Decision | undefined> {
     const reply = record.end && (await this.#deps.replyOf(record));
     if (reply) return { status: 'answered', reply, of: record };
-    const refusal = this.#deps.places.refusalToAsk(call.bound, minter);
+    const refusal = this.#deps.slots.refusalToAsk(call.bound, minter);
     if (refusal) return { status: 'refused', error: refusal };
     return await this.follow(record, call, minter, async () => {
       await this.#deps.open.get(record.id)?.written;
@@ -193,8 +193,8 @@ export class WaitingRequests {
     minter: string | undefined,
     begin?: () => Promise<void>,
   ): Promise<Decision | undefined> {
-    const { places, open, replyOf, now } = this.#deps;
-    places.take(bound.agent, minter);
+    const { slots, open, replyOf, now } = this.#deps;
+    slots.take(bound.agent, minter);
     const over = new AbortController();
     try {
       await begin?.();
@@ -220,7 +220,7 @@ export class WaitingRequests {
       return error ? { status: 'refused', error } : { status: 'handed_back' };
     } finally {
       over.abort();
-      places.giveBack(bound.agent);
+      slots.giveBack(bound.agent);
     }
   }
 

@@ -18,14 +18,14 @@ export class RequestRoom {
     });
   }
 
-  /** Makes the place of one request of a worker, which takes no room yet. */
-  place(worker: string): RequestPlace {
-    return new RequestPlace(this.#room, worker);
+  /** Makes the slot of one request of a worker, which takes no room yet. */
+  slot(worker: string): RequestSlot {
+    return new RequestSlot(this.#room, worker);
   }
 }
 
 /** The memory that one request takes, until it is answered. */
-export class RequestPlace {
+export class RequestSlot {
   readonly #room: SharedRoom<Unit>;
   readonly #worker: string;
   #bytes = 0;

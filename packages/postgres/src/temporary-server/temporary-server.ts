@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
+import { Connection } from '../database/connection.ts';
+import { journalSchemaOf } from '../settings/names.ts';
 import { installedPostgres, type PostgresBinaries, packedPostgres } from './binaries.ts';
 
 const run = promisify(execFile);
@@ -181,4 +183,14 @@ async function canBeEntered(folder: string): Promise<boolean> {
   );
   if ((mode & 0o001) === 0) return false;
   return folder === dirname(folder) || (await canBeEntered(dirname(folder)));
+}
+
+/** Drops the schema of brokers and that of the orchestrators' journal beside it, with all content. */
+export async function dropSchema({ url, schema }: { url: string; schema: string }): Promise<void> {
+  const connection = await Connection.open(url, {}, { usesIndexes: false, openedAt: 0 });
+  try {
+    await connection.run(`DROP SCHEMA IF EXISTS "${schema}", "${journalSchemaOf(schema)}" CASCADE`);
+  } finally {
+    await connection.close();
+  }
 }

@@ -12,7 +12,7 @@ import {
 import type { Budget } from '@signalbox/serving';
 import type { HttpRefusal } from '../sdk/http-refusal.ts';
 import { bodyTooLarge } from './request-check.ts';
-import type { RequestPlace } from './request-room.ts';
+import type { RequestSlot } from './request-room.ts';
 
 /** A body that was read, or the reason why it was not, with the id of the request if the body shows it. */
 export type ReadJson =
@@ -20,32 +20,32 @@ export type ReadJson =
   | { refusal: HttpRefusal; id?: string | number | undefined };
 
 /**
- * Reads a request's body as JSON. The place takes memory for the announced bytes before they are read, and for the values and names before
+ * Reads a request's body as JSON. The slot takes memory for the announced bytes before they are read, and for the values and names before
  * they are parsed. Never rejects; a body that cannot be read is a refusal.
  */
 export function readJsonBody(
   request: IncomingMessage,
   maxBytes: number,
-  place: RequestPlace,
+  slot: RequestSlot,
 ): ReadJson | Promise<ReadJson> {
   const declared = Number(request.headers['content-length'] ?? 0);
-  const full = place.take({ bytes: declared });
+  const full = slot.take({ bytes: declared });
   if (full) return { refusal: full };
   return new Promise((resolve) => {
     const refuse = (bytes: number) => {
       if (bytes > maxBytes) return bodyTooLarge(maxBytes);
-      return bytes > declared ? place.takeUpTo('bytes', bytes) : undefined;
+      return bytes > declared ? slot.takeUpTo('bytes', bytes) : undefined;
     };
     readText(request, refuse, (text) =>
-      resolve(typeof text === 'string' ? jsonOf(text, place) : { refusal: text }),
+      resolve(typeof text === 'string' ? jsonOf(text, slot) : { refusal: text }),
     );
   });
 }
 
-function jsonOf(text: string, place: RequestPlace): ReadJson {
+function jsonOf(text: string, slot: RequestSlot): ReadJson {
   const { nodes } = jsonSize(text, bodyLimits);
   // With more nodes than any reader accepts, it is refused below, and takes no memory.
-  const refusal = nodes > bodyLimits.maxNodes ? undefined : place.take({ nodes });
+  const refusal = nodes > bodyLimits.maxNodes ? undefined : slot.take({ nodes });
   if (refusal) return { refusal, id: jsonRpcHead(text).id };
   try {
     const json = parseJson(text);

@@ -6,7 +6,7 @@ import { bearerToken } from './bearer-token.ts';
 import type { RequestHandler } from './http-server.ts';
 import { bodyEnd, paceBody, type ReadJson, readJsonBody } from './json-body.ts';
 import { refuseContent, refuseHead } from './request-check.ts';
-import type { RequestPlace, RequestRoom } from './request-room.ts';
+import type { RequestRoom, RequestSlot } from './request-room.ts';
 import { WrittenReply } from './written-reply.ts';
 
 export interface RequestHandlerOptions {
@@ -48,17 +48,17 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
     const use = given instanceof Promise ? await given : given;
     if ('status' in use) return reply.refuse(use);
     const { agent } = use;
-    const place = room.place(agent.executor.agent);
-    reply.onWaiting = (bytes) => place.hold({ bytes });
+    const slot = room.slot(agent.executor.agent);
+    reply.onWaiting = (bytes) => slot.hold({ bytes });
     const leave = () => {
-      place[Symbol.dispose]();
+      slot[Symbol.dispose]();
       use.end();
     };
     if (reply.isClosed) return leave();
     reply.onClosed = leave;
     onAccepted();
     paceBody(request, agent.bytes, now);
-    const reading = readBody(request, maxBodyBytes, place);
+    const reading = readBody(request, maxBodyBytes, slot);
     const read = reading instanceof Promise ? await reading : reading;
     if (read.refusal) {
       // An agent that is refused for lack of memory must not be faster than one that is served.
@@ -74,9 +74,9 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
 function readBody(
   request: IncomingMessage,
   maxBodyBytes: number,
-  place: RequestPlace,
+  slot: RequestSlot,
 ): ReadJson | Promise<ReadJson> {
   if (request.method !== 'POST') return { json: undefined };
-  const refusal = place.take({ requests: 1 });
-  return refusal ? { refusal } : readJsonBody(request, maxBodyBytes, place);
+  const refusal = slot.take({ requests: 1 });
+  return refusal ? { refusal } : readJsonBody(request, maxBodyBytes, slot);
 }

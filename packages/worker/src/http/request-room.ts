@@ -22,14 +22,14 @@ export class RequestRoom {
     });
   }
 
-  /** Makes the place of one request of an agent; it takes no memory yet. */
-  place(agent: string): RequestPlace {
-    return new RequestPlace(this.#room, agent);
+  /** Makes the slot of one request of an agent; it takes no memory yet. */
+  slot(agent: string): RequestSlot {
+    return new RequestSlot(this.#room, agent);
   }
 }
 
 /** The memory that one request takes until its answer has left. */
-export class RequestPlace {
+export class RequestSlot {
   readonly #room: SharedRoom<Unit>;
   readonly #agent: string;
   readonly #taken: Record<Unit, number> = { requests: 0, bytes: 0, nodes: 0 };

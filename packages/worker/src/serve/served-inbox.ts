@@ -8,7 +8,7 @@ import {
 import type { StartTimer } from '@signalbox/client/internal';
 import { messageOf, replyIdOf } from '@signalbox/protocol';
 import { longestTimerMs } from '@signalbox/serving';
-import { heldOf, isQuestion } from '../mailbox/inbox/held-messages.ts';
+import { checkedOutOf, isQuestion } from '../mailbox/inbox/checked-out-messages.ts';
 import { type InboxMessage, inboxMessage } from '../mailbox/inbox/inbox-message.ts';
 import { NoteBundles } from './note-bundles.ts';
 import type { ProgramCircuit } from './program-circuit.ts';
@@ -291,7 +291,7 @@ function shown({ request: { message, json, remainingMs } }: Entry): InboxMessage
   const leftMs = remainingMs();
   const present = leftMs === undefined ? message : { ...message, remaining_ms: leftMs };
   return inboxMessage(
-    heldOf({ seq: message.seq ?? 0, message: present, json: json ?? null, receivedAt: now }, undefined),
+    checkedOutOf({ seq: message.seq ?? 0, message: present, json: json ?? null, receivedAt: now }, undefined),
     now,
     Date.now(),
   );

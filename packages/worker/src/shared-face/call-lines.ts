@@ -14,7 +14,7 @@ interface OpenCall {
   key: CallKey;
   end: () => void;
   /** The memory that the call takes. */
-  place: Disposable;
+  slot: Disposable;
 }
 
 export interface CallLinesOptions {
@@ -86,8 +86,8 @@ export class CallLines implements LineFormat {
     if (this.#calls.has(id)) throw new Error('the shim wrote a call with the id of one that is under way');
     const { consumer, takeRoom, tell } = this.#options;
     const n = this.#ordinal;
-    const place = takeRoom(this.#length);
-    if (typeof place === 'string') return refusal(id, noRoom, place);
+    const slot = takeRoom(this.#length);
+    if (typeof slot === 'string') return refusal(id, noRoom, slot);
     const { promise: over, resolve: end } = Promise.withResolvers<void>();
     const key: CallKey = {
       id: callKey(consumer, n),
@@ -99,14 +99,14 @@ export class CallLines implements LineFormat {
         void until.then(() => tell({ dropped: n }));
       },
     };
-    this.#calls.set(id, { key, end, place });
+    this.#calls.set(id, { key, end, slot });
     return undefined;
   }
 
   #close(id: RequestId): OpenCall | undefined {
     const call = this.#calls.get(id);
     this.#calls.delete(id);
-    call?.place[Symbol.dispose]();
+    call?.slot[Symbol.dispose]();
     return call;
   }
 

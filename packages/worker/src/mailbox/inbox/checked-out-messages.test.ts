@@ -1,6 +1,6 @@
 import type { Message } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
-import { HeldMessages, hasExpiredUnread } from './held-messages.ts';
+import { CheckedOutMessages, hasExpiredUnread } from './checked-out-messages.ts';
 
 const message = (id: string, more: Partial<Message> = {}): Message => ({
   id,
@@ -10,20 +10,20 @@ const message = (id: string, more: Partial<Message> = {}): Message => ({
   created_at: 0,
   ...more,
 });
-const take = (held: HeldMessages, seq: number, more: Partial<Message> = {}) =>
+const take = (held: CheckedOutMessages, seq: number, more: Partial<Message> = {}) =>
   held.add({ seq, message: message(`m${seq}`, more), json: 'x', receivedAt: 100 });
 const seqs = (messages: { seq: number }[]) => messages.map(({ seq }) => seq);
 
 test('what came before a reconnect waits for being pushed again, keeps its marks, and goes if it was settled elsewhere', () => {
-  const held = new HeldMessages();
-  take(held, 1).offeredBy = 3;
-  take(held, 2).offeredBy = 3;
+  const held = new CheckedOutMessages();
+  take(held, 1).shownBy = 3;
+  take(held, 2).shownBy = 3;
   take(held, 3).isDone = true;
   expect(seqs(held.waiting())).toEqual([1, 2]);
   held.leaseEnded();
   expect(seqs(held.waiting())).toEqual([]);
   expect(take(held, 2, { attempt: 2 })).toMatchObject({
-    offeredBy: 3,
+    shownBy: 3,
     isLive: true,
     message: { attempt: 2 },
   });
@@ -36,26 +36,26 @@ test('what came before a reconnect waits for being pushed again, keeps its marks
 });
 
 test('a cursor covers what reads up to it returned first, and nothing else', () => {
-  const held = new HeldMessages();
+  const held = new CheckedOutMessages();
   for (const [seq, read] of [
     [1, 1],
     [2, 2],
     [3, 3],
   ] as const) {
-    take(held, seq).offeredBy = read;
+    take(held, seq).shownBy = read;
   }
   take(held, 4);
-  expect(seqs(held.offeredUpTo(2))).toEqual([1, 2]);
+  expect(seqs(held.shownUpTo(2))).toEqual([1, 2]);
   held.remove([1, 2]);
-  expect(seqs(held.offeredUpTo(9))).toEqual([3]);
+  expect(seqs(held.shownUpTo(9))).toEqual([3]);
 });
 
-test('only a request that was never offered is over when its time is', () => {
-  const held = new HeldMessages();
+test('only a request that was never shown is over when its time is', () => {
+  const held = new CheckedOutMessages();
   const ask = take(held, 1, { remaining_ms: 50 });
   expect([hasExpiredUnread(ask, 149), hasExpiredUnread(ask, 150)]).toEqual([false, true]);
   expect(hasExpiredUnread(take(held, 2, { remaining_ms: 50, kind: 'note' }), 150)).toBe(false);
   expect(hasExpiredUnread(take(held, 3), 1e9)).toBe(false);
-  ask.offeredBy = 1;
+  ask.shownBy = 1;
   expect(hasExpiredUnread(ask, 150)).toBe(false);
 });

@@ -1,53 +1,53 @@
 /** The default number of units of work that one agent's connections do in a turn of the event loop. */
-export const unitsPerTurn = 250;
+export const unitsPerSlice = 250;
 
-/** A connection that is not read while a turn is over. It may take part in turns of two kinds, which stop it independently. */
-export interface TurnReader {
-  stopReading(turns: Turns): void;
-  readOn(turns: Turns): void;
+/** A connection that is not read while a slice is over. It may take part in slices of two kinds, which stop it independently. */
+export interface SliceReader {
+  stopReading(slices: Slices): void;
+  readOn(slices: Slices): void;
 }
 
 /**
  * Divides turns of the event loop among the agents that share a process (deficit round robin). Each agent has one object of this class for
- * all its connections. In a turn the connections use a number of units of work. Then they wait, and nothing is read from them, until the
- * others had their turn. A piece of work that takes more than a turn is paid in the following turns. With a `parent`, work in these turns
+ * all its connections. In a slice the connections use a number of units of work. Then they wait, and nothing is read from them, until the
+ * others had their slice. A piece of work that takes more than a slice is paid in the following slices. With a `parent`, work in these slices
  * also counts in those of the parent, which several agents share.
  */
-export class Turns {
+export class Slices {
   readonly #units: number;
-  readonly #parent: Turns | undefined;
+  readonly #parent: Slices | undefined;
   #left: number;
   /** The connections, from the one that was read the longest ago to the one that was read last. */
-  readonly #readers = new Set<TurnReader>();
+  readonly #readers = new Set<SliceReader>();
   #waiting: (() => void)[] = [];
   #isRefillDue = false;
 
-  constructor(units = unitsPerTurn, parent?: Turns) {
+  constructor(units = unitsPerSlice, parent?: Slices) {
     this.#units = units;
     this.#left = units;
     this.#parent = parent;
   }
 
-  /** True if work has to wait for the next turn. */
+  /** True if work has to wait for the next slice. */
   get isOver(): boolean {
     return this.#left <= 0 || this.#parent?.isOver === true;
   }
 
   /** Adds a connection. */
-  add(reader: TurnReader): void {
+  add(reader: SliceReader): void {
     this.#parent?.add(reader);
     this.#readers.add(reader);
     if (this.#left <= 0) reader.stopReading(this);
   }
 
   /** Removes a connection that has ended. */
-  remove(reader: TurnReader): void {
+  remove(reader: SliceReader): void {
     this.#parent?.remove(reader);
     this.#readers.delete(reader);
   }
 
   /** Counts what was read from a connection, and moves the connection behind the others. */
-  wasRead(reader: TurnReader, units: number): void {
+  wasRead(reader: SliceReader, units: number): void {
     this.#moveBack(reader);
     this.spend(units);
   }
@@ -67,14 +67,14 @@ export class Turns {
     setImmediate(this.#begin);
   }
 
-  /** Calls `work` now, or in a later turn if this one is over. */
+  /** Calls `work` now, or in a later slice if this one is over. */
   take(work: () => void): void {
     if (this.#left <= 0) this.#waiting.push(work);
     else if (this.#parent?.isOver) this.#parent.take(() => this.take(work));
     else work();
   }
 
-  #moveBack(reader: TurnReader): void {
+  #moveBack(reader: SliceReader): void {
     if (this.#parent) this.#parent.#moveBack(reader);
     if (this.#readers.delete(reader)) this.#readers.add(reader);
   }
@@ -98,7 +98,7 @@ export class Turns {
     this.#waiting = [];
     let done = 0;
     while (done < waiting.length && this.#left > 0) this.take(waiting[done++]!);
-    // Work that had no turn comes before work that has to wait again.
+    // Work that had no slice comes before work that has to wait again.
     this.#waiting = [...waiting.slice(done), ...this.#waiting];
     if (this.#left <= 0) return;
     for (const reader of this.#readers) reader.readOn(this);

@@ -9,14 +9,14 @@ export interface ApprovalLimits {
   all: number;
 }
 
-/** The default limits of waiting calls. Each waiting call keeps a place of the inbox's window. */
+/** The default limits of waiting calls. Each waiting call keeps a slot of the inbox's window. */
 export const defaultApprovalLimits: ApprovalLimits = { perAgent: 16, perMinter: 128, all: 512 };
 
 /** The most questions of one agent in a minute. More would bury those of others, and push decided ones out of the journal. */
 const asked = { calls: 120, windowMs: 60_000 };
 
 /** Counts the requests that wait for decisions, and the questions of each agent. */
-export class WaitingPlaces {
+export class WaitingSlots {
   readonly #limits: ApprovalLimits;
   readonly #asked: BudgetLedger;
   readonly #ofAgents = new Map<string, number>();
@@ -30,7 +30,7 @@ export class WaitingPlaces {
     this.#asked = new BudgetLedger({ perWorker: asked }, monotonic);
   }
 
-  /** Takes a place for a waiting request. `minter` is the minting token that issued the agent's token. */
+  /** Takes a slot for a waiting request. `minter` is the minting token that issued the agent's token. */
   take(agent: string, minter?: string): void {
     this.#count(agent, 1);
     this.belongs(agent, minter);

@@ -1,10 +1,10 @@
 import type { BrokerClient } from '@signalbox/client';
 import type { Tracing } from '@signalbox/serving/tracing';
 import { beginReceive } from '@signalbox/serving/tracing/internal';
-import type { HeldMessage } from './held-messages.ts';
+import type { CheckedOutMessage } from './checked-out-messages.ts';
 
 /** A read that returns messages to the agent. */
-export interface Offer {
+export interface ShowingRead {
   /** The number of the read. */
   read: number;
   /** Monotonic milliseconds. */
@@ -14,22 +14,22 @@ export interface Offer {
 }
 
 /** Marks messages as returned by a read, and tells the broker: losing them counts as an attempt from now on. */
-export function markOffered(
+export function markShown(
   client: Pick<BrokerClient, 'address' | 'working'>,
-  messages: readonly HeldMessage[],
-  { read, now, tracing }: Offer,
+  messages: readonly CheckedOutMessage[],
+  { read, now, tracing }: ShowingRead,
 ): void {
-  for (const held of messages) {
-    if (tracing && held.offeredBy === undefined) traceRead(tracing, held, client.address);
-    held.offeredBy ??= read;
-    held.offeredAt = now;
+  for (const mail of messages) {
+    if (tracing && mail.shownBy === undefined) traceRead(tracing, mail, client.address);
+    mail.shownBy ??= read;
+    mail.shownAt = now;
   }
   if (!tracing) client.working(messages.map(({ seq }) => seq));
   else for (const { seq, traceparent } of messages) client.working([seq], traceparent);
 }
 
-function traceRead(tracing: Tracing, held: HeldMessage, address: string): void {
-  const span = beginReceive(tracing, held.message, address, tracing.active());
-  held.traceparent = span.traceparent;
+function traceRead(tracing: Tracing, mail: CheckedOutMessage, address: string): void {
+  const span = beginReceive(tracing, mail.message, address, tracing.active());
+  mail.traceparent = span.traceparent;
   span.end();
 }

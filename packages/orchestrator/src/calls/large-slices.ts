@@ -1,16 +1,16 @@
 /** The length in characters beyond which a text is large: handling it takes a time that callers of other agents notice. */
 export const largeLength = 128 * 1024;
 
-/** The longest turn, in milliseconds. A turn whose end never comes holds nobody up for longer. */
+/** The longest slice, in milliseconds. A slice whose end never comes holds nobody up for longer. */
 const mostMs = 1_000;
-/** The longest pause after a turn, in milliseconds. */
+/** The longest pause after a slice, in milliseconds. */
 const mostPauseMs = 250;
 
 /**
- * Handles large texts one after the other, each followed by a pause that is as long as its turn. So they take at most half of the time, and
+ * Handles large texts one after the other, each followed by a pause that is as long as its slice. So they take at most half of the time, and
  * small texts go ahead of the waiting ones. The first large text does not wait.
  */
-export class LargeTurns {
+export class LargeSlices {
   readonly #now: () => number;
   #last: Promise<void> | undefined;
 
@@ -19,7 +19,7 @@ export class LargeTurns {
     this.#now = now;
   }
 
-  /** Resolves when it is the text's turn, with a function to call at the end of the turn. */
+  /** Resolves when it is the text's turn, with a function to call at the end of the slice. */
   async next(): Promise<() => void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const before = this.#last;

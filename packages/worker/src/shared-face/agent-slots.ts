@@ -13,16 +13,16 @@ interface Entry {
   mentioned: Mentioned;
 }
 
-/** The place of one session, until it is disposed. */
-export interface SessionPlace extends Disposable {
+/** The slot of one session, until it is disposed. */
+export interface SessionSlot extends Disposable {
   /** Remembers the mail that was mentioned in one of the sessions of its token. */
   readonly mentioned: Mentioned;
-  /** Records that the agent is connected: the place belongs to a session now. */
+  /** Records that the agent is connected: the slot belongs to a session now. */
   connected(): void;
 }
 
 /** Counts the sessions of each token, and those that are being opened. */
-export class AgentPlaces {
+export class AgentSlots {
   readonly #limits: FaceLimits;
   readonly #entries = new Map<string, Entry>();
   #connecting = 0;
@@ -31,8 +31,8 @@ export class AgentPlaces {
     this.#limits = limits;
   }
 
-  /** Takes a place for a session of a token. Throws `too_many_connections`, which names the limit that was reached. */
-  take(token: string): SessionPlace {
+  /** Takes a slot for a session of a token. Throws `too_many_connections`, which names the limit that was reached. */
+  take(token: string): SessionSlot {
     const { agents, sessionsPerAgent } = this.#limits;
     const known = this.#entries.get(token);
     if (this.#connecting >= maxConnecting || (known && known.connecting >= maxConnectingPerToken)) {

@@ -3,7 +3,7 @@ import type { CommitQueue } from './commits/commit-queue.ts';
 import type { AttemptHistories } from './endings/attempt-histories.ts';
 import type { LeaseTable } from './leases/lease-table.ts';
 
-export interface HeldMessagesDeps {
+export interface HandedOutMessagesDeps {
   store: InboxStore;
   commits: CommitQueue;
   leases: LeaseTable;
@@ -11,10 +11,10 @@ export interface HeldMessagesDeps {
 }
 
 /** Answers questions about messages that were pushed to a consumer and are not settled. It changes nothing. */
-export class HeldMessages {
-  readonly #deps: HeldMessagesDeps;
+export class HandedOutMessages {
+  readonly #deps: HandedOutMessagesDeps;
 
-  constructor(deps: HeldMessagesDeps) {
+  constructor(deps: HandedOutMessagesDeps) {
     this.#deps = deps;
   }
 

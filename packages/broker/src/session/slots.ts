@@ -15,8 +15,8 @@ export interface ConnectionCounts {
   ofMinter(tokenId: string): number;
 }
 
-/** Returns the reason why a new connection has no place, or `undefined` if it has one. The message names the setting to raise. */
-export function refusePlace(
+/** Returns the reason why a new connection has no slot, or `undefined` if it has one. The message names the setting to raise. */
+export function refuseSlot(
   { token, sender: { role } }: Identity,
   counts: ConnectionCounts,
   limits: RoleLimits,
