@@ -39,10 +39,10 @@ import { type BoundedReply, boundedReply } from './calls/bounded-reply.ts';
 import { Call } from './calls/call.ts';
 import { outcomeUnknown } from './calls/call-outcome.ts';
 import { CallRegistry } from './calls/call-registry.ts';
+import { CallRoom } from './calls/call-room.ts';
 import { LargeSlices, largeLength } from './calls/large-slices.ts';
 import { callOfQuestion } from './calls/permission-question.ts';
 import { readRequest } from './calls/request-body.ts';
-import { RequestRoom } from './calls/request-room.ts';
 import type { CallDeps } from './calls/step.ts';
 import { createCallHandlers } from './calls/steps.ts';
 import { ackUnexpectedMessages } from './calls/unexpected-messages.ts';
@@ -373,7 +373,7 @@ async function serveRequests(
   // No call starts before the holds are known.
   await Promise.race([holds.known, client.closed.then(refuseClosed)]);
   const sizes = { ...defaultCallSizeLimits, ...options.sizes };
-  const answer = requestAnswerer(new RequestRoom(sizes), calls, operations);
+  const answer = requestAnswerer(new CallRoom(sizes), calls, operations);
   // Calls that wait for a decision or a release have slots of their own, so that others are not held up by them.
   const { all: asked } = options.approvalLimits ?? defaultApprovalLimits;
   const held = options.heldCallLimits ?? defaultHeldCallLimits;
@@ -416,7 +416,7 @@ function refuseClosed(reason: SignalboxError | undefined): never {
 
 /** Makes the function that answers each request by its operation. */
 function requestAnswerer(
-  room: RequestRoom,
+  room: CallRoom,
   callDeps: CallDeps & OfferDeps,
   operations: OperationDeps,
 ): (request: ServedRequest) => Promise<ServeAnswer> {

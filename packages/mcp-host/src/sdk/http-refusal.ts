@@ -3,7 +3,7 @@ import { boundedText } from '@signalbox/serving';
 import { redactedData } from '../redaction/index.ts';
 import { type MessageBounds, tooLargeMessage } from '../too-large-answer.ts';
 import { boundedWords, type Failure, readRetryAfter } from '../tool-calls/index.ts';
-import type { OpenRequest } from './open-requests.ts';
+import type { UnansweredRequest } from './unanswered-requests.ts';
 
 /** The most bytes of a refusal that are read, unless it is JSON, which may be the answer to the request. */
 const longestText = 64 * 1024;
@@ -44,7 +44,7 @@ export function refusedRedirect(url: string | URL, { status, headers }: Response
  */
 export async function answerOrRefusal(
   response: Response,
-  { id, method }: Pick<OpenRequest, 'id' | 'method'>,
+  { id, method }: Pick<UnansweredRequest, 'id' | 'method'>,
   bounds: MessageBounds,
 ): Promise<Response | HttpRefusal> {
   const { status, headers } = response;

@@ -8,15 +8,15 @@ import type { CallSubject } from '../holds/held-calls.ts';
 import type { JournaledCall } from '../journal/journaled-call.ts';
 import type { TaskRound } from '../tasks/task-call.ts';
 import type { ReadArguments } from './call-arguments.ts';
+import type { CallSlot } from './call-room.ts';
 import type { Moment } from './leapt-deadline.ts';
-import type { RequestSlot } from './request-room.ts';
 import type { CallName, TrackedCall } from './tracked-call.ts';
 
 /** A call as it arrives. */
 export interface IncomingCall {
   request: ServedRequest;
   body: CallRequest;
-  slot: RequestSlot;
+  slot: CallSlot;
   /** Set if the call is a permission question: the agent's CLI, in place of a server, and the tool that the question is about. */
   question?: ToolOrigin | undefined;
   /** Set if the call is a later round of a task. */
@@ -27,7 +27,7 @@ export interface IncomingCall {
 export class Call {
   readonly request: ServedRequest;
   readonly body: CallRequest;
-  readonly slot: RequestSlot;
+  readonly slot: CallSlot;
   readonly name: CallName;
   readonly question: ToolOrigin | undefined;
   readonly taskRound: TaskRound | undefined;

@@ -17,8 +17,8 @@ import { callEvent } from '../audit/call-events.ts';
 import type { BudgetLedger } from '../budgets/budget-ledger.ts';
 import { type BoundedReply, boundedReply } from '../calls/bounded-reply.ts';
 import { outcomeOf } from '../calls/call-outcome.ts';
+import type { CallSlot } from '../calls/call-room.ts';
 import { type LargeSlices, largeLength } from '../calls/large-slices.ts';
-import type { RequestSlot } from '../calls/request-room.ts';
 import { maySeeReply, panicError } from '../calls/tool-refusals.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
@@ -57,7 +57,7 @@ export interface OfferDeps {
 interface OfferCall {
   request: ServedRequest;
   body: OfferRequest;
-  slot: RequestSlot;
+  slot: CallSlot;
 }
 
 /** The end of a request, and its facts for the audit log. */

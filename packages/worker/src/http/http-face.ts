@@ -7,10 +7,10 @@ import type { AgentToolsOptions } from '../face/agent-tools.ts';
 import { pastRoom } from '../sdk/past-answers.ts';
 import { AgentTable, type AgentTableOptions } from './agent-table.ts';
 import { openFaceAgent } from './face-agent.ts';
+import { FaceRoom } from './face-room.ts';
 import { startHttpServer } from './http-server.ts';
 import { facePath } from './request-check.ts';
 import { createRequestHandler } from './request-handler.ts';
-import { RequestRoom } from './request-room.ts';
 
 /** Times of an HTTP face, in milliseconds. */
 export interface HttpFaceTimes {
@@ -115,7 +115,7 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
     ]),
     maxBodyBytes: limits.bodyBytes,
     agentClaim: options.agentClaim,
-    room: new RequestRoom(limits),
+    room: new FaceRoom(limits),
     stallMs: times.requestTimeoutMs,
     silenceMs: times.silenceMs,
     now,

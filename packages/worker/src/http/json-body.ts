@@ -11,8 +11,8 @@ import {
 } from '@signalbox/protocol';
 import type { Budget } from '@signalbox/serving';
 import type { HttpRefusal } from '../sdk/http-refusal.ts';
+import type { FaceSlot } from './face-room.ts';
 import { bodyTooLarge } from './request-check.ts';
-import type { RequestSlot } from './request-room.ts';
 
 /** A body that was read, or the reason why it was not, with the id of the request if the body shows it. */
 export type ReadJson =
@@ -26,7 +26,7 @@ export type ReadJson =
 export function readJsonBody(
   request: IncomingMessage,
   maxBytes: number,
-  slot: RequestSlot,
+  slot: FaceSlot,
 ): ReadJson | Promise<ReadJson> {
   const declared = Number(request.headers['content-length'] ?? 0);
   const full = slot.take({ bytes: declared });
@@ -42,7 +42,7 @@ export function readJsonBody(
   });
 }
 
-function jsonOf(text: string, slot: RequestSlot): ReadJson {
+function jsonOf(text: string, slot: FaceSlot): ReadJson {
   const { nodes } = jsonSize(text, bodyLimits);
   // With more nodes than any reader accepts, it is refused below, and takes no memory.
   const refusal = nodes > bodyLimits.maxNodes ? undefined : slot.take({ nodes });

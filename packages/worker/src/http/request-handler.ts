@@ -3,10 +3,10 @@ import { unavailable } from '../sdk/http-refusal.ts';
 import { takesEvents } from '../sdk/http-request.ts';
 import type { AgentTable } from './agent-table.ts';
 import { bearerToken } from './bearer-token.ts';
+import type { FaceRoom, FaceSlot } from './face-room.ts';
 import type { RequestHandler } from './http-server.ts';
 import { bodyEnd, paceBody, type ReadJson, readJsonBody } from './json-body.ts';
 import { refuseContent, refuseHead } from './request-check.ts';
-import type { RequestRoom, RequestSlot } from './request-room.ts';
 import { WrittenReply } from './written-reply.ts';
 
 export interface RequestHandlerOptions {
@@ -17,7 +17,7 @@ export interface RequestHandlerOptions {
   /** The claim of JSON Web Tokens that names the agent. */
   agentClaim: string | undefined;
   /** Bounds the memory of the requests that are being served. */
-  room: RequestRoom;
+  room: FaceRoom;
   /** The time in milliseconds after which a client that reads nothing of its answer is disconnected. */
   stallMs: number;
   /** See `HttpFaceTimes.silenceMs`. */
@@ -74,7 +74,7 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
 function readBody(
   request: IncomingMessage,
   maxBodyBytes: number,
-  slot: RequestSlot,
+  slot: FaceSlot,
 ): ReadJson | Promise<ReadJson> {
   if (request.method !== 'POST') return { json: undefined };
   const refusal = slot.take({ requests: 1 });

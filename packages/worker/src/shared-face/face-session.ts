@@ -5,7 +5,7 @@ import { jsonLine, messageOf, SignalboxError } from '@signalbox/protocol';
 import type { FaceLimits } from '@signalbox/serving';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { type McpFace, type McpFaceOptions, serveMcpFace } from '../face/stdio-face.ts';
-import type { RequestRoom } from '../http/request-room.ts';
+import type { FaceRoom } from '../http/face-room.ts';
 import { type JSONRPCMessage, StdioTransport } from '../sdk/stdio-transport.ts';
 import type { AgentShare } from './agent-shares.ts';
 import type { SessionSlot } from './agent-slots.ts';
@@ -35,7 +35,7 @@ export interface FaceSessionOptions {
   >;
   limits: FaceLimits;
   /** Bounds the memory of the calls of all sessions. */
-  room: RequestRoom;
+  room: FaceRoom;
   /** Returns monotonic milliseconds. */
   now: () => number;
   log: Log;

@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Budget, defaultFaceLimits, Slices } from '@signalbox/serving';
 import { expect, test } from 'vitest';
-import { RequestRoom } from '../http/request-room.ts';
+import { FaceRoom } from '../http/face-room.ts';
 import { HalfLine } from './half-line.ts';
 import { createLineGate, type LeftOutLine } from './line-gate.ts';
 
-const newRoom = (bytesPerAgent: number) => new RequestRoom({ ...defaultFaceLimits, bytesPerAgent });
+const newRoom = (bytesPerAgent: number) => new FaceRoom({ ...defaultFaceLimits, bytesPerAgent });
 
 function gate(maxLineBytes: number, { slices = new Slices(8), room = newRoom(1e6) } = {}) {
   const leftOut: LeftOutLine[] = [];

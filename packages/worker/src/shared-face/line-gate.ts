@@ -1,7 +1,7 @@
 import { Transform } from 'node:stream';
 import { jsonRpcHead, plainIdPattern } from '@signalbox/protocol';
 import type { Budget, Slices } from '@signalbox/serving';
-import type { RequestSlot } from '../http/request-room.ts';
+import type { FaceSlot } from '../http/face-room.ts';
 import { HalfLine } from './half-line.ts';
 
 const lineFeed = 10;
@@ -31,7 +31,7 @@ export interface LineGateOptions {
   /** The slices of all connections of the agent. */
   slices: Slices;
   /** The memory of lines whose end has not come. */
-  slot: RequestSlot;
+  slot: FaceSlot;
   /** Returns monotonic milliseconds. */
   now: () => number;
   onLeftOut: (line: LeftOutLine) => void;

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { RequestId } from '@modelcontextprotocol/client';
 
 /** A JSON-RPC request whose answer may still come over HTTP. */
-export interface OpenRequest {
+export interface UnansweredRequest {
   readonly id: RequestId;
   readonly method: string;
   /** True once its caller has given it up. */
@@ -18,22 +18,25 @@ export interface OpenRequest {
  * works for. Workaround for the SDK 2.4.0: on connections of revisions up to 2025-11-25 it leaves the HTTP request of a call open after the
  * caller has given the call up, and nothing else would end it.
  */
-export class OpenRequests {
-  readonly #context = new AsyncLocalStorage<OpenRequest | undefined>();
-  readonly #open = new Map<RequestId, { request: OpenRequest; withdraw: () => void }>();
+export class UnansweredRequests {
+  readonly #context = new AsyncLocalStorage<UnansweredRequest | undefined>();
+  readonly #open = new Map<RequestId, { request: UnansweredRequest; withdraw: () => void }>();
 
   /** The request for which the running code sends or reads, or `undefined` outside of a request. */
-  get current(): OpenRequest | undefined {
+  get current(): UnansweredRequest | undefined {
     return this.#context.getStore();
   }
 
   /**
    * Sends a request. It is open until `send` ends or, if its answer is streamed, until {@link ended}.
    */
-  async run({ id, method }: Pick<OpenRequest, 'id' | 'method'>, send: () => Promise<void>): Promise<void> {
+  async run(
+    { id, method }: Pick<UnansweredRequest, 'id' | 'method'>,
+    send: () => Promise<void>,
+  ): Promise<void> {
     let isWithdrawn = false;
     let end = (): void => {};
-    const request: OpenRequest = {
+    const request: UnansweredRequest = {
       id,
       method,
       isStreamed: false,

@@ -8,7 +8,7 @@ const freeLength = 2048;
 const retryAfterSeconds = 1;
 
 /** Bounds the memory of the requests that an orchestrator handles: those of each worker, and of all together. */
-export class RequestRoom {
+export class CallRoom {
   readonly #room: SharedRoom<Unit>;
 
   constructor(limits: CallSizeLimits) {
@@ -19,13 +19,13 @@ export class RequestRoom {
   }
 
   /** Makes the slot of one request of a worker, which takes no room yet. */
-  slot(worker: string): RequestSlot {
-    return new RequestSlot(this.#room, worker);
+  slot(worker: string): CallSlot {
+    return new CallSlot(this.#room, worker);
   }
 }
 
 /** The memory that one request takes, until it is answered. */
-export class RequestSlot {
+export class CallSlot {
   readonly #room: SharedRoom<Unit>;
   readonly #worker: string;
   #bytes = 0;

@@ -11,7 +11,7 @@ const names: Readonly<Record<Unit, string>> = {
 };
 
 /** Bounds the memory of the requests that a face reads or answers: of each agent, and of all together. */
-export class RequestRoom {
+export class FaceRoom {
   readonly #room: SharedRoom<Unit>;
 
   constructor(limits: FaceLimits) {
@@ -23,13 +23,13 @@ export class RequestRoom {
   }
 
   /** Makes the slot of one request of an agent; it takes no memory yet. */
-  slot(agent: string): RequestSlot {
-    return new RequestSlot(this.#room, agent);
+  slot(agent: string): FaceSlot {
+    return new FaceSlot(this.#room, agent);
   }
 }
 
 /** The memory that one request takes until its answer has left. */
-export class RequestSlot {
+export class FaceSlot {
   readonly #room: SharedRoom<Unit>;
   readonly #agent: string;
   readonly #taken: Record<Unit, number> = { requests: 0, bytes: 0, nodes: 0 };
