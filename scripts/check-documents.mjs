@@ -6,8 +6,8 @@ import { lint } from 'markdownlint/promise';
 
 /**
  * Fails if a document breaks a rule of Markdown, has a line of text above 120 columns, or links to a file or a heading
- * that isn't there, if AGENTS.md names a path that isn't there, or if one of the pages that everybody reads grows:
- * node scripts/check-documents.mjs. Links to other sites are not followed.
+ * that isn't there, if a comment names a decision or AGENTS.md a path that isn't there, or if one of the pages that
+ * everybody reads grows: node scripts/check-documents.mjs. Links to other sites are not followed.
  */
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -45,6 +45,7 @@ const problems = [
   ...(await brokenRules(written, { ...rules, MD013: false })),
   ...[...texts].flatMap(([file, text]) => brokenLinks(file, text)),
   ...unlistedDecisions(),
+  ...unknownDecisions(),
   ...unknownPaths('AGENTS.md'),
   ...tooLong(),
 ];
@@ -85,10 +86,26 @@ function unlistedDecisions() {
   const list = texts.get('docs/adr/README.md') ?? '';
   const decisions = files.filter((file) => /^docs\/adr\/\d/.test(file));
   return decisions.flatMap((file) => {
-    const [, number, title] = /^# (\d+)\. (.*)$/m.exec(texts.get(file)) ?? [];
-    const entry = `${number}. [${title}](${file.split('/').at(-1)})`;
+    const [, title] = /^# (\d+\. .*)$/m.exec(texts.get(file)) ?? [];
+    const entry = `- [${title}](${file.split('/').at(-1)})`;
     return list.split('\n').includes(entry) ? [] : [`docs/adr/README.md: needs the line: ${entry}`];
   });
+}
+
+/** Returns the places in documents and comments that name a decision by a number that none has. */
+function unknownDecisions() {
+  const named = execFileSync('git', ['grep', '-InoE', '--untracked', 'ADR [0-9]+'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  return named
+    .trim()
+    .split('\n')
+    .filter((place) => {
+      const number = place.split('ADR ').at(-1).padStart(4, '0');
+      return !files.some((file) => file.startsWith(`docs/adr/${number}-`));
+    })
+    .map((place) => `${place} is in no file of docs/adr`);
 }
 
 /** Returns the paths of files that a page names and that aren't there. A path without a folder is no path. */
@@ -110,6 +127,10 @@ function tooLong() {
   return [
     ...over('AGENTS.md', texts.get('AGENTS.md').trimEnd().split('\n').length, 120, 'lines'),
     ...over('ARCHITECTURE.md', wordsOf(architecture), 2800, 'words'),
+    ...files
+      .filter((file) => /^docs\/adr\/\d/.test(file))
+      .flatMap((file) => over(file, wordsOf(texts.get(file)), 450, 'words')),
+    ...over('docs/benchmarks.md', wordsOf(texts.get('docs/benchmarks.md')), 4000, 'words'),
     ...over('ARCHITECTURE.md, glossary', glossary.match(/^\| /gm).length - 2, 60, 'entries'),
     ...unreleased
       .split(/\n(?=- |\n)/)

@@ -56,12 +56,11 @@ async function measure(options: Options): Promise<void> {
   }
   const rows = changeRowsOf(all);
   if (rows.length === 0) return;
-  const named = { change: change ?? '(not recorded)', before: `commit ${await commitOf(before!)}`, rows };
-  process.stdout.write(`\n${changeTable([named])}\n`);
+  process.stdout.write(`\n${changeTable(rows)}\n`);
+  if (change === undefined) return;
+  const named = { change, before: `commit ${await commitOf(before!)}`, rows };
   const { date, machine, node, load, rounds, secondsPerRun } = (all.messages ?? all.calls)!;
-  if (change !== undefined) {
-    await keep({ changes: [{ date, machine, node, load, rounds, secondsPerRun, ...named }] });
-  }
+  await keep({ changes: [{ date, machine, node, load, rounds, secondsPerRun, ...named }] });
 }
 
 function withoutEarlier({ messages, calls, ...others }: Benchmarks): Benchmarks {

@@ -45,7 +45,7 @@ export function helpText(peers: readonly Peer[]): string {
   --before DIR      compare with another checkout of this repository, which has its own dependencies: its broker and clients
                     take part as full-before and process-before, its orchestrator and worker as signalbox-before
   --full            growth also with a history of ten million messages
-  --change TEXT     with --before: record what this change gained in docs/benchmarks.json and on the page
+  --change TEXT     with --before: record what this change gained in docs/benchmarks.json
   --json FILE       write every figure of this run as JSON
   --write           replace what was measured, section by section (messages, calls, growth, fleet, postgres), in docs/benchmarks.json,
                     and write docs/benchmarks.md and docs/benchmarks.svg from it

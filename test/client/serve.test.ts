@@ -6,6 +6,15 @@ import { clientClock, drained, gate, startBrokerWithClients } from '../support/b
 const timeoutMs = 10_000;
 
 describe('a serve loop', () => {
+  it('is refused where only replies come', async () => {
+    await using broker = await startBrokerWithClients();
+    const { client } = await broker.connect(requestAddress('asker'));
+    await expect(client.serve(['ask'], async () => undefined)).rejects.toMatchObject({
+      code: 'invalid_message',
+      message: expect.stringContaining("connect another client with agent: 'asker'"),
+    });
+  });
+
   it('runs at most as many handlers at a time as it was told to', async () => {
     await using broker = await startBrokerWithClients();
     const { client: server } = await broker.connect('server');

@@ -4,6 +4,7 @@ import { ResultStore, startOrchestrator, wholePolicy } from '@signalbox/orchestr
 import { type Fault, faultAt, noFault } from '@signalbox/serving';
 import { openSqliteJournal } from '@signalbox/store/journal';
 import { counterServer, processFaults } from '@signalbox/testing';
+import { withoutLanes } from '../support/runs-all.ts';
 import { lossesOf } from './losses.ts';
 import {
   askDeadlineMs,
@@ -55,7 +56,8 @@ const approvals = { roles: { worker: ['mcp_counter__slow'] }, deadlineMs: decisi
 const results = directory === undefined ? undefined : await ResultStore.open({ directory });
 const resultRules = { worker: { maxInlineBytes: 8192 } };
 await startOrchestrator({
-  ...{ client, host, journal, fault, lanes: `${journalFile}.sock` },
+  ...{ client, host, journal, fault },
+  ...(!withoutLanes && { lanes: `${journalFile}.sock` }),
   policy: wholePolicy({ ...(journal && { approvals }), ...(results && { results: resultRules }) }),
   ...(results && { results }),
 });

@@ -62,7 +62,7 @@ describe.skipIf(serverUrl === undefined)('The brokers that share an inbox', () =
     await expect.poll(() => other.heard).toContain(`freed ${inbox} ${a2}`);
     expect(await other.cluster.claimAgain(inbox, a2!, 'in_order')).toMatchObject({ id: 'a2' });
     // It is given back, so that another broker may take it, and its key with it.
-    other.cluster.unclaim(inbox, [a2!], { isOffered: true, wasHandedOut: false, keys: [] });
+    other.cluster.unclaim(inbox, [a2!], { isHandedOver: true, wasHandedOut: false, keys: [] });
     await expect.poll(() => one.heard.filter((what) => what === `freed ${inbox} ${a2}`)).toHaveLength(2);
     expect(await claimed(one)).toEqual([a2]);
     await settle(one, [a2!]);
@@ -92,7 +92,7 @@ describe.skipIf(serverUrl === undefined)('The brokers that share an inbox', () =
     await one.cluster.join(inbox);
     const [kim] = await store(one, ['kim1'], by('kim'));
     expect(await claimed(one, byMember)).toEqual([kim]);
-    one.cluster.unclaim(inbox, [kim!], { isOffered: true, wasHandedOut: false, keys: ['kim'] });
+    one.cluster.unclaim(inbox, [kim!], { isHandedOver: true, wasHandedOut: false, keys: ['kim'] });
     await expect.poll(() => other.heard).toContain(`freed ${inbox} ${kim}`);
     expect(await claimed(other, byMember)).toEqual([kim]);
   });

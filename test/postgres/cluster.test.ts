@@ -22,15 +22,15 @@ describe.skipIf(serverUrl === undefined)('The brokers on one schema', () => {
     const second = await store(one.inboxes, 'second');
     expect(second).toEqual({ result: 'stored', seq: expect.any(Number), after: first.seq });
     const third = await store(other.inboxes, 'third');
-    expect(third).toMatchObject({ after: Number.POSITIVE_INFINITY, isHeldElsewhere: true });
+    expect(third).toMatchObject({ after: Number.POSITIVE_INFINITY, isLeasedElsewhere: true });
     await expect.poll(() => one.heard).toEqual(['wake bob']);
-    expect(await other.cluster.heldElsewhere(['ann', 'bob'])).toEqual(new Set(['bob']));
+    expect(await other.cluster.leasedElsewhere(['ann', 'bob'])).toEqual(new Set(['bob']));
     expect(await ids(one)).toEqual(['first', 'second', 'third']);
     expect(await ids(other)).toEqual([]);
     // As the row of an empty inbox is removed while the session of its holder has run out.
     await site.schema.sql(`UPDATE @inbox SET session = NULL WHERE name = 'bob'`);
     expect(await ids(one)).toEqual(['first', 'second', 'third']);
-    expect(await other.cluster.heldElsewhere(['bob'])).toEqual(new Set(['bob']));
+    expect(await other.cluster.leasedElsewhere(['bob'])).toEqual(new Set(['bob']));
 
     await other.cluster.take('bob');
     const settle = (seq: number) => ({
@@ -94,7 +94,7 @@ describe.skipIf(serverUrl === undefined)('The brokers on one schema', () => {
     await taken;
     await other.cluster.take('ann');
     expect(one.heard).toEqual([]);
-    expect(await other.cluster.heldElsewhere(['bob'])).toEqual(new Set(['bob']));
+    expect(await other.cluster.leasedElsewhere(['bob'])).toEqual(new Set(['bob']));
   });
 
   it('change nothing once their session is over, and their inboxes are free', async () => {
@@ -109,7 +109,7 @@ describe.skipIf(serverUrl === undefined)('The brokers on one schema', () => {
     await expect(one.cluster.take('eve')).rejects.toMatchObject({ code: 'store_in_use' });
     await expect(one.cluster.read('bob', 0, 1, 1)).rejects.toMatchObject({ code: 'store_in_use' });
     expect(one.heard).toEqual([]);
-    expect(await other.cluster.heldElsewhere(['bob'])).toEqual(new Set());
+    expect(await other.cluster.leasedElsewhere(['bob'])).toEqual(new Set());
     expect(await other.cluster.tell('bob', { header: '{}', body: undefined }, 'ann')).toBe(false);
     expect(await other.inboxes.commit({ ...none, messages: [message('stored')] })).toMatchObject([
       { result: 'stored' },

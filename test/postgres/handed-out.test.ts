@@ -21,7 +21,7 @@ describe.skipIf(serverUrl === undefined)('What brokers know of what was handed o
   it('is that nothing has run which came while nobody held the inbox, and which none took', async () => {
     await using site = await startSite();
     const { ann, other } = site;
-    await deliver(ann, 'bob', 'unheld', { kind: 'task', ttl_ms: 1000 });
+    await deliver(ann, 'bob', 'unleased', { kind: 'task', ttl_ms: 1000 });
     // One that was there, and left.
     await using gone = await connect(other, 'kim', 'writer');
     await subscribe(gone);
@@ -33,7 +33,7 @@ describe.skipIf(serverUrl === undefined)('What brokers know of what was handed o
     const told = [await undeliverable(ann), await undeliverable(ann), await undeliverable(ann)];
     expect(new Map(told.map(({ correlation_id, why }) => [correlation_id, why.may_have_run]))).toEqual(
       new Map([
-        ['unheld', false],
+        ['unleased', false],
         ['later', false],
         ['group', false],
       ]),
@@ -93,9 +93,9 @@ describe.skipIf(serverUrl === undefined)('What brokers know of what was handed o
   it('decides a cancel: what nobody has ends at once, what another broker has is told to its consumer', async () => {
     await using site = await startSite();
     const { ann, other } = site;
-    await deliver(ann, 'bob', 'unheld', { kind: 'task' });
+    await deliver(ann, 'bob', 'unleased', { kind: 'task' });
     await deliver(ann, 'role:writer', 'unclaimed', { kind: 'task' });
-    ann.send({ type: 'cancel', to: 'bob', correlation_id: 'unheld' });
+    ann.send({ type: 'cancel', to: 'bob', correlation_id: 'unleased' });
     ann.send({ type: 'cancel', to: 'role:writer', correlation_id: 'unclaimed' });
     await expect.poll(() => site.pending()).toEqual([]);
     await using bob = await connect(other, 'bob', 'writer');

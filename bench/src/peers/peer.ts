@@ -16,7 +16,7 @@ export interface Peer {
   receiptMeans: 'fsynced' | 'written';
   /** True if a confirmed message is on disk, and one that is sent again under its id is stored once: what our broker promises. */
   promisesSame?: boolean;
-  /** The way in which the peer is used here, for the document. */
+  /** The way in which the peer is used here; the page shows it up to the first semicolon. */
   how: string;
   /** Starts the peer's servers, with their data in `dir`. Rejects with `NotAvailable` if it cannot take part. */
   start(dir: string): Promise<PeerServers>;

@@ -1,5 +1,5 @@
 import type { Measurement } from '../measure.ts';
-import type { Benchmarks, CallsReport, Change, ChangeRow, MessagesReport, Row } from './benchmarks.ts';
+import type { Benchmarks, CallsReport, ChangeRow, MessagesReport, Row } from './benchmarks.ts';
 import { table } from './table.ts';
 
 /** Returns the comparison of each workload in a run that had another checkout beside this one. */
@@ -22,21 +22,18 @@ export function callsWithoutEarlier<Report extends CallsReport>(report: Report):
   return { ...report, rows: report.rows.filter(({ earlierOf }) => !earlierOf) };
 }
 
-/** Returns a table of every workload of every change, the latest last; ratios come with the extremes of the rounds. */
-export function changeTable(changes: readonly Change[]): string {
-  const heads = ['change', 'workload', 'before: per s', 'after: per s', 'ratio', 'p50 before', 'p50 after'];
-  const rows = changes.flatMap(({ change, rows }) =>
-    rows.map(({ workload, before, after, ratio: { median, least, most } }, i) => [
-      i === 0 ? change : '',
-      workload,
-      before.perSecond.toFixed(0),
-      after.perSecond.toFixed(0),
-      `**${median.toFixed(2)}×** (${least.toFixed(2)}–${most.toFixed(2)})`,
-      before.p50Ms.toFixed(2),
-      after.p50Ms.toFixed(2),
-    ]),
-  );
-  return table(heads, rows, 2);
+/** Returns a table of the workloads of one change; ratios come with the extremes of the rounds. */
+export function changeTable(rows: readonly ChangeRow[]): string {
+  const heads = ['workload', 'before: per s', 'after: per s', 'ratio', 'p50 before', 'p50 after'];
+  const lines = rows.map(({ workload, before, after, ratio: { median, least, most } }) => [
+    workload,
+    before.perSecond.toFixed(0),
+    after.perSecond.toFixed(0),
+    `**${median.toFixed(2)}×** (${least.toFixed(2)}–${most.toFixed(2)})`,
+    before.p50Ms.toFixed(2),
+    after.p50Ms.toFixed(2),
+  ]);
+  return table(heads, lines, 1);
 }
 
 function ofMessages({ peers, rows }: MessagesReport): ChangeRow[] {

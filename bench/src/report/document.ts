@@ -1,25 +1,23 @@
 import type { Benchmarks, Circumstances, Section, Skipped } from './benchmarks.ts';
-import { changeTable } from './changes.ts';
 import { callSection, messageSection, postgresSection } from './compared-sections.ts';
-import { fleetTables } from './fleet-tables.ts';
-import { growthTables } from './growth-tables.ts';
+import { fleetSection } from './fleet-tables.ts';
+import { growthSection } from './growth-tables.ts';
 import { brokersSection, storesSection } from './postgres-sections.ts';
 import { targetsOf, targetTable } from './targets.ts';
 
 /** `docs/benchmarks.md`. `whereWeLose` is written by hand: no program knows why. */
 export function asMarkdown(benchmarks: Benchmarks, whereWeLose: string): string {
-  const { messages, calls, growth, fleet, postgres, stores, brokers, changes = [] } = benchmarks;
+  const { messages, calls, growth, fleet, postgres, stores, brokers } = benchmarks;
   const parts = [
     introduction,
     targets(benchmarks),
     section('Messages', messages, messageSection),
     section('Proxied calls', calls, callSection),
-    section('Growth', growth, growthTables),
-    section('A fleet of workers', fleet, fleetTables),
-    section('Messages in PostgreSQL', postgres, postgresSection),
+    section('Growth', growth, growthSection),
+    section('A fleet of workers', fleet, fleetSection),
+    section('Messages in PostgreSQL', postgres, (report) => postgresSection(report, messages?.peers ?? [])),
     section('The stores alone', stores, storesSection),
     section('Two brokers on one PostgreSQL', brokers, brokersSection),
-    whatMadeItFaster(changes),
     whereWeLose,
     notMeasured([...(messages?.skipped ?? []), ...(calls?.skipped ?? [])]),
     next,
@@ -30,9 +28,11 @@ export function asMarkdown(benchmarks: Benchmarks, whereWeLose: string): string 
 const introduction = `# Benchmarks
 
 This page shows how fast Signalbox is beside other brokers and proxies, how its costs grow, and which targets it meets.
-\`npm run bench\` writes it from [benchmarks.json](benchmarks.json). Each section was measured in a run of its own, so
-compare only rows of one table. This command measures everything again, except for *The stores alone*
-(\`npm run bench:stores\`) and *Two brokers on one PostgreSQL* (\`npm run bench:brokers\`):
+The figures are medians of rounds, and each round measures all rows of a table in turn. Each section was measured in a
+run of its own, so compare only rows of one table. \`npm run bench\` writes the page from
+[benchmarks.json](benchmarks.json), which holds each round and further sizes and percentiles. This measures all of it
+again, except for *The stores alone* (\`npm run bench:stores\`) and *Two brokers on one PostgreSQL*
+(\`npm run bench:brokers\`):
 
 \`\`\`sh
 npm run bench -- --peers all --workloads all --rounds 5 --seconds 2 --full --write
@@ -48,7 +48,8 @@ function targets(benchmarks: Benchmarks): string {
   const met = rows.filter(({ isMet }) => isMet).length;
   return `## Targets
 
-${met} of ${rows.length} targets are met. If several sizes were measured, the row shows the worst of them.
+${met} of ${rows.length} targets are met. *Against* divides our figure by the other one; *1* and *64* are in flight.
+Of targets of one kind the table shows the missed ones, or else the one that was met most narrowly.
 
 ${targetTable(rows)}`;
 }
@@ -63,25 +64,9 @@ function section<Report>(
 
 function circumstances({ date, machine, node, load, rounds, secondsPerRun, remark }: Circumstances): string {
   const more = remark === undefined ? '' : ` ${remark}`;
-  const loads = `load average ${load.before.toFixed(1)} before and ${load.after.toFixed(1)} after`;
-  const runs =
-    rounds === 1
-      ? `There was one round, with runs of ${secondsPerRun} s.`
-      : `There were ${rounds} rounds. Each round measured all rows in turn, each for ${secondsPerRun} s. Figures are medians of the rounds.`;
-  return `Measured on ${date}: ${machine}, Node ${node.slice(1)}, ${loads}. ${runs}${more}`;
-}
-
-function whatMadeItFaster(changes: readonly NonNullable<Benchmarks['changes']>[number][]): string {
-  if (changes.length === 0) return '';
-  return `## What made it faster
-
-Each change was measured in one run with the commit before it, the two in turn. *Ratio* divides the operations a second
-after the change by those before it, in the same round. It shows the median of the rounds, with the least and the most
-in brackets. A workload is written as operation/in flight/size, with the durability. \`calls\` are proxied calls.
-
-${changeTable(changes)}
-
-${changes.map(({ change, before, date, rounds, secondsPerRun }) => `- ${change}: ${date}, against ${before}, ${rounds} rounds, runs of ${secondsPerRun} s.`).join('\n')}`;
+  const loads = `load ${load.before.toFixed(1)} before and ${load.after.toFixed(1)} after`;
+  const runs = rounds === 1 ? 'one round' : `${rounds} rounds`;
+  return `${date}: ${machine}, Node ${node.slice(1)}, ${loads}, ${runs} of ${secondsPerRun} s.${more}`;
 }
 
 function notMeasured(skipped: readonly Skipped[]): string {

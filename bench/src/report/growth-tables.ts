@@ -1,71 +1,99 @@
-import type { Cost, GrowthReport, Ladder, Target } from '../growth/growth-report.ts';
+import type { Cost, GrowthReport, Ladder } from '../growth/growth-report.ts';
+import { table } from './table.ts';
 
-const texts: Record<Ladder['name'], { title: string; sizeOf: string; text: string }> = {
+/** `asked`: the costs on the page. */
+const texts: Record<Ladder['name'], { sizeOf: string; text?: string; asked: readonly string[] }> = {
   pending: {
-    title: 'Messages that wait in one inbox',
-    sizeOf: 'waiting',
-    text: `The inbox is filled before the broker starts. The broker warms up on another inbox. Then 1,024 messages of 300 B are
-delivered (64 in flight, fsynced) and 1,024 are taken from the head (window 64), again and again. Each round begins with
-a new broker.`,
+    sizeOf: 'messages that wait in one inbox',
+    asked: [
+      '`deliver` with receipt, 64 in flight, per message',
+      'receive and `ack`, 64 at a time, per message',
+      'head fetch: `subscribe` to the first message',
+    ],
   },
   inboxes: {
-    title: 'Inboxes',
     sizeOf: 'inboxes',
-    text: `Each inbox holds two messages of 300 B. Each round begins with a new broker on the same files. *Head fetch*: the first
-consumer subscribes to an inbox that this broker has not read yet.`,
+    asked: [
+      '`deliver` with receipt, 64 in flight, each to a random inbox, per message',
+      '`ack` of one message, 1 in flight',
+    ],
   },
   connections: {
-    title: 'Connected workers',
-    sizeOf: 'workers',
-    text: `The workers are connected and subscribed by the client library, answer heartbeats, and do nothing else. Each has its
-own token; all are in one process. Each number of workers has a new broker. Memory is measured after the
-collection that a process at rest makes. *Added per idle worker* is the difference to the broker without these workers, divided by their number.
-*Request/reply* is durable, between two further clients. *Takeover* is the time in which a second connection of an agent
-subscribes and gets the message that the first connection holds.`,
+    sizeOf: 'connected workers',
+    text: `*Connected workers* answer heartbeats, and do nothing else. Memory is measured after the collection that a process at
+rest makes. *Takeover*: a second connection of an agent subscribes, and gets the message that the first one holds.`,
+    asked: [
+      'memory of the broker (RSS)',
+      'memory added per idle worker (RSS)',
+      'request/reply meanwhile, 1 in flight, p50',
+      'takeover, median',
+    ],
   },
   history: {
-    title: 'Settled messages that are remembered',
-    sizeOf: 'settled',
-    text: `Half of the messages are requests, half are replies. All were settled in the nine minutes before the measurement, so
-that the broker must still remember them. \`deliver\` and \`ack\` are measured as above, in an empty inbox. The rows from
-*the store alone* on were measured without a broker, on the same files.`,
+    sizeOf: 'settled messages',
+    text: '*Settled messages* were settled in the last nine minutes, so that the broker must still remember them.',
+    asked: [
+      '`deliver` with receipt, 64 in flight, per message',
+      'receive and `ack`, 64 at a time, per message',
+      'the first page of the whole `history`',
+    ],
   },
   start: {
-    title: 'Start',
-    sizeOf: 'database',
-    text: `The time from the start of the built command until \`signalbox broker --json\` says that it is ready, and until
-\`signalbox --help\` has ended. The files and Node's compile cache are in the page cache.`,
+    sizeOf: 'size of the database',
+    text: '*Start* lasts until the built command is ready or has ended, with warm file caches.',
+    asked: ['`signalbox broker`: ready', '`signalbox --help`'],
   },
 };
 
-/** A section for each thing that grows: what was measured, and a table of the costs at each size. */
+/** Returns a table for each thing that grows, with every cost at every size. */
 export function growthTables({ ladders, skipped }: GrowthReport): string {
+  const tables = ladders.map(({ name, sizes, costs, notes }) => {
+    const heads = [texts[name].sizeOf, ...sizes.map(({ label }) => label)];
+    const rows = costs.map((cost) => [
+      cost.name,
+      ...cost.values.map((value, i) => {
+        const times = i === 0 ? '' : ratio(cost, value);
+        return times === '' ? figure(cost, value) : `${figure(cost, value)} (${times})`;
+      }),
+    ]);
+    return [table(heads, rows, 1), ...notes].join('\n\n');
+  });
+  return [...tables, ...notMeasured(skipped)].join('\n\n');
+}
+
+/** Returns one table of the costs that people ask about, at the smallest size and at the largest, and what was measured. */
+export function growthSection({ ladders, skipped }: GrowthReport): string {
+  const words = ladders.flatMap(({ name }) => texts[name].text ?? []);
+  const rows = ladders.flatMap(({ name, sizes, costs }) => {
+    const { sizeOf, asked } = texts[name];
+    const shown = costs.filter((cost) => asked.includes(cost.name));
+    const sized = `${sizeOf}: ${sizes[0]?.label} → ${sizes.at(-1)?.label}`;
+    return shown.map((cost, i) => {
+      const last = cost.values.at(-1) ?? null;
+      return [
+        i === 0 ? sized : '',
+        cost.name,
+        figure(cost, cost.values[0] ?? null),
+        figure(cost, last),
+        ratio(cost, last),
+      ];
+    });
+  });
   return [
-    ...ladders.map(section),
-    ...skipped.map(({ name, reason }) => `Not measured: ${name}: ${reason}`),
+    ['Each size has a broker of its own, whose files are filled before it starts.', ...words].join('\n'),
+    table(['what grows', 'cost', 'at first', 'at last', 'ratio'], rows, 2),
+    ...ladders.flatMap(({ notes }) => notes),
+    ...notMeasured(skipped),
   ].join('\n\n');
 }
 
-function section(ladder: Ladder): string {
-  const { title, text, sizeOf } = texts[ladder.name];
-  const heads = [sizeOf, ...ladder.sizes.map(({ label }) => label), 'target', 'met'];
-  const rule = heads.map((_, i) => (i === 0 || i > ladder.sizes.length ? '---' : '---:'));
-  const rows = ladder.costs.map((cost) => [
-    cost.name,
-    ...cost.values.map((value, i) => figure(cost, value, i)),
-    cost.target ? targetText(cost.target, cost.unit) : '',
-    cost.target ? verdict(cost, cost.target) : '',
-  ]);
-  const table = [heads, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
-  return [`### ${title}`, text, table, ...ladder.notes].join('\n\n');
+function figure({ unit }: Cost, value: number | null): string {
+  return value === null ? '' : `${rounded(value)} ${unit}`;
 }
 
-/** The figure, and how many times that of the smallest size it is. */
-function figure({ values, unit }: Cost, value: number | null, at: number): string {
-  if (value === null) return '';
-  const [first] = values;
-  const told = `${rounded(value)} ${unit}`;
-  return at === 0 || first == null || first === 0 ? told : `${told} (${(value / first).toFixed(2)}×)`;
+/** Says how many times the cost of the smallest size this one is. */
+function ratio({ values: [first] }: Cost, value: number | null): string {
+  return value === null || !first ? '' : `${(value / first).toFixed(2)}×`;
 }
 
 function rounded(value: number): string {
@@ -73,18 +101,6 @@ function rounded(value: number): string {
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-function targetText(target: Target, unit: string): string {
-  if ('timesSmallest' in target) return `≤ ${target.timesSmallest}×`;
-  const bounds = new Set(target.atMost.filter((bound) => bound !== null));
-  return [...bounds].map((bound) => `≤ ${bound.toLocaleString('en')} ${unit}`).join(', ');
-}
-
-function verdict({ values }: Cost, target: Target): string {
-  const isMet = values.every((value, i) => {
-    if (value === null) return true;
-    if ('timesSmallest' in target) return value <= target.timesSmallest * (values[0] ?? Number.NaN);
-    const bound = target.atMost[i] ?? null;
-    return bound === null || value <= bound;
-  });
-  return isMet ? 'yes' : '**no**';
+function notMeasured(skipped: GrowthReport['skipped']): string[] {
+  return skipped.map(({ name, reason }) => `Not measured: ${name}: ${reason}`);
 }

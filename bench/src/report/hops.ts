@@ -4,7 +4,6 @@ import type { CallsReport } from './benchmarks.ts';
 export interface Hop {
   hop: string;
   addsMs: number;
-  measuredAs: string;
 }
 
 /**
@@ -16,23 +15,10 @@ export function hopsOf({ rows }: CallsReport): Hop[] {
     rows.find((row) => row.name === name && row.inFlight === 1)?.p50Ms ?? Number.NaN;
   const [direct, host, executor, whole] = [p50('direct'), p50('host'), p50('executor'), p50('signalbox')];
   const hops = [
-    { hop: 'server, over stdio', addsMs: direct, measuredAs: 'the direct client' },
-    {
-      hop: 'MCP host',
-      addsMs: host - direct,
-      measuredAs: '`host.call` in the process of the host, less the direct client',
-    },
-    {
-      hop: 'lane and orchestrator',
-      addsMs: executor - host,
-      measuredAs: '`McpProxyExecutor.execute`, less the host',
-    },
-    {
-      hop: 'worker face',
-      addsMs: whole - executor,
-      measuredAs: '`signalbox worker mcp` called over stdio, less the executor',
-    },
-    { hop: '**whole call**', addsMs: whole, measuredAs: 'the row of Signalbox above' },
+    { hop: 'server takes', addsMs: direct },
+    { hop: 'MCP host', addsMs: host - direct },
+    { hop: 'lane and the orchestrator', addsMs: executor - host },
+    { hop: 'worker face', addsMs: whole - executor },
   ];
   return hops.every(({ addsMs }) => Number.isFinite(addsMs)) ? hops : [];
 }

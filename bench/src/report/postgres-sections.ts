@@ -30,7 +30,7 @@ export function brokersTables({ scale, turnover }: BrokersReport): string {
       ...[p50, p99, longest].map((ms) => ms.toFixed(1)),
     ];
     parts.push(
-      `There are ${scale.inboxes.toLocaleString('en')} inboxes with a message each. ${scale.agents.toLocaleString('en')} agents subscribed at the two brokers in ${(scale.connectedMs / 1000).toFixed(1)} s. ${kill.moved.toLocaleString('en')} of them were at the broker that is killed.`,
+      `${scale.inboxes.toLocaleString('en')} inboxes have a message each. ${scale.agents.toLocaleString('en')} agents subscribed at the two brokers in ${(scale.connectedMs / 1000).toFixed(1)} s, ${kill.moved.toLocaleString('en')} of them at the one that is killed.`,
       table(
         ['milliseconds', 'p50', 'p99', 'longest'],
         [
@@ -44,32 +44,42 @@ export function brokersTables({ scale, turnover }: BrokersReport): string {
     );
   }
   if (turnover) {
-    const { perSecond, tables, autovacuums } = turnover;
+    const { tables, autovacuums } = turnover;
     const last = tables.at(-1) ?? [];
+    const total = (of: 'liveRows' | 'deadRows' | 'bytes'): number =>
+      last.reduce((sum, state) => sum + state[of], 0);
+    const [live, dead] = [total('liveRows'), total('deadRows')].map((rows) => rows.toLocaleString('en'));
     parts.push(
-      `Requests and replies passed one broker at full rate for ${perSecond.length} minutes: ${perSecond[0]!.toFixed(0)} a second in the first minute, and ${perSecond.at(-1)!.toFixed(0)} in the last one. There were ${autovacuums} autovacuums. The tables afterwards:`,
-      table(
-        ['table', 'live rows', 'dead rows', 'MiB with indexes'],
-        last.map(({ table: name, liveRows, deadRows, bytes }) => [
-          `\`${name}\``,
-          liveRows.toLocaleString('en'),
-          deadRows.toLocaleString('en'),
-          (bytes / 2 ** 20).toFixed(1),
-        ]),
-        1,
-      ),
+      `Requests and replies passed one broker at full rate for ${tables.length} minutes. After ${autovacuums} autovacuums, the tables had ${live} live rows and ${dead} dead ones, in ${(total('bytes') / 2 ** 20).toFixed(1)} MiB with indexes.`,
     );
   }
   return parts.join('\n\n');
 }
 
 export function storesSection(report: StoresReport): string {
-  return `One process holds the store and the load, without a broker, on ${report.postgres}. A *request* is stored. Its reply is
-stored, which settles it. Then the reply is settled. All operations that come while a commit runs share the next commit.
-*Ratio*: operations a second, divided by those of our store on PostgreSQL in the same round; the median of the rounds.
-*Process µs* and *PostgreSQL µs*: processor time of one operation in the process and in PostgreSQL.
+  return `One process holds the store and the load, without a broker, on ${report.postgres}. Figures are operations a
+second. In brackets they are divided by those of our store on PostgreSQL in the same round.
 
-${storesTable(report)}`;
+${ratesTable(report)}`;
+}
+
+/** Returns the rates of {@link storesTable} with a column for each workload. */
+function ratesTable({ rows }: StoresReport): string {
+  const [workloads, stores] = [rows.map(({ workload }) => workload), rows.map(({ title }) => title)].map(
+    (all) => [...new Set(all)],
+  );
+  const lines = stores!.map((store) => [
+    store,
+    ...workloads!.map((workload) => {
+      const row = rows.find((one) => one.workload === workload && one.title === store);
+      return row ? `${rateOf(row).toLocaleString('en')} (${row.ratio.toFixed(2)}×)` : '';
+    }),
+  ]);
+  return table(['store', ...workloads!], lines, 1);
+}
+
+function rateOf({ runs }: StoresReport['rows'][number]): number {
+  return Math.round(median(runs.map(({ perSecond }) => perSecond)));
 }
 
 export function brokersSection(report: BrokersReport): string {

@@ -1,7 +1,7 @@
 import type { Benchmarks, Skipped } from './benchmarks.ts';
-import { fleetTables } from './fleet-tables.ts';
+import { fairnessTable, recoveryTable } from './fleet-tables.ts';
 import { growthTables } from './growth-tables.ts';
-import { callTables, hopTable, messageTables, processorTable } from './tables.ts';
+import { callTable, hopSentence, messageTables, processorTable } from './tables.ts';
 import { targetsOf, targetTable } from './targets.ts';
 
 /** The figures of what was measured, without the words of the page. */
@@ -10,9 +10,10 @@ export function onScreen(measured: Omit<Benchmarks, 'changes'>): string {
   const targets = targetsOf(measured);
   const parts = [
     messages && messageTables(messages),
-    calls && [callTables(calls), processorTable(calls), hopTable(calls)].filter((part) => part).join('\n\n'),
+    calls &&
+      [callTable(calls), processorTable(calls), hopSentence(calls)].filter((part) => part).join('\n\n'),
     growth && growthTables(growth),
-    fleet && fleetTables(fleet),
+    fleet && `${fairnessTable(fleet)}\n\n${recoveryTable(fleet)}`,
     postgres && messageTables(postgres),
     targets.length > 0 && `### Targets\n\n${targetTable(targets)}`,
     skippedLines([...(messages?.skipped ?? []), ...(calls?.skipped ?? []), ...(postgres?.skipped ?? [])]),

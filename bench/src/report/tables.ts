@@ -29,52 +29,62 @@ export function messageTables(report: MessagesReport): string {
   return tables.filter((one) => one !== undefined).join('\n\n');
 }
 
-/** Returns a table of our rate with fsync as a multiple of each peer's, and of our latency relative to its latency. */
-export function ratioTable(report: MessagesReport): string {
-  const ours = report.peers.find(({ name }) => name === 'full');
-  const compared = ['enqueue', 'consume', 'request'].flatMap((operation) => [
-    { workload: `${operation}/64/300B`, head: `${operation}, 64: per s`, of: 'perSecond' as const },
-    { workload: `${operation}/1/300B`, head: `${operation}, 1: p50`, of: 'p50Ms' as const },
-  ]);
-  const columns = compared.filter(({ workload }) => ours && find(report, ours, workload));
-  const peers = report.peers.filter((peer) => peer !== ours);
-  if (!ours || columns.length === 0 || peers.length === 0) return '';
-  const rows = peers.map((peer) => [
+/** The columns of {@link comparisonTable}, in the order of the page. */
+const compared = [
+  { workload: 'enqueue/64/300B', of: 'perSecond', head: 'enqueue, 64: per s' },
+  { workload: 'consume/64/300B', of: 'perSecond', head: 'consume, 64: per s' },
+  { workload: 'request/64/300B', of: 'perSecond', head: 'request, 64: per s' },
+  { workload: 'request/64/300B', of: 'p99Ms', head: 'p99 ms' },
+  { workload: 'request/50x8/300B', of: 'perSecond', head: 'request, 50×8: per s' },
+  { workload: 'request/64/8KB', of: 'perSecond', head: 'request, 64, 8 KB: per s' },
+  { workload: 'request/1/300B', of: 'p50Ms', head: 'request, 1: p50 ms' },
+] as const;
+
+/**
+ * Returns one table of the main figures of all peers. Rates and medians come with the figure of the peer named `measure`,
+ * divided by that of the row.
+ */
+export function comparisonTable(report: MessagesReport, measure: string): string {
+  const reference = report.peers.find(({ name }) => name === measure);
+  const columns = compared.filter(({ workload }) => report.rows.some((row) => row.workload === workload));
+  const rows = report.peers.map((peer) => [
     peer.title,
     peer.receiptMeans,
     ...columns.map(({ workload, of }) => {
-      const [mine, its] = [find(report, ours, workload), find(report, peer, workload)];
-      return mine && its ? `${(mine[of] / its[of]).toFixed(2)}×` : '';
+      const its = find(report, peer, workload)?.[of];
+      if (its === undefined) return '';
+      const told = of === 'perSecond' ? rate(its) : its.toFixed(2);
+      const other = reference && peer !== reference ? find(report, reference, workload)?.[of] : undefined;
+      return other === undefined || of === 'p99Ms' ? told : `${told} (${(other / its).toFixed(2)}×)`;
     }),
   ]);
   return table(['peer', 'ack means', ...columns.map(({ head }) => head)], rows, 2);
 }
 
-/** Returns a table of proxied calls for each thing that a client may speak, each way compared with the naive proxy. */
-export function callTables(report: CallsReport): string {
-  const over = { stdio: 'naive', http: 'naive-http' } as const;
-  return Object.entries(over)
-    .map(([speaks, naive]) => callTable(report, speaks as keyof typeof over, naive))
-    .filter((text) => text !== '')
-    .join('\n\n');
-}
+const naive = { stdio: 'naive', http: 'naive-http' } as const;
 
-const spoken = { stdio: 'Over stdio', http: 'Over HTTP' } as const;
-
-function callTable(report: CallsReport, over: CallRow['over'], naive: string): string {
-  const rows = report.rows.filter((row) => row.part === 'compared' && row.over === over);
-  const many = rows.find(({ inFlight }) => inFlight > 1)?.inFlight;
-  if (many === undefined) return '';
-  const of = (name: string, inFlight: number): CallRow | undefined =>
-    rows.find((row) => row.name === name && row.inFlight === inFlight);
-  const lines = [...new Set(rows.map(({ name }) => name))].map((name) => {
-    const [one, all] = [of(name, 1), of(name, many)];
-    const times = one && of(naive, 1) ? `${(one.p50Ms / of(naive, 1)!.p50Ms).toFixed(1)}×` : '';
-    const share = all && of(naive, many) ? `${(all.perSecond / of(naive, many)!.perSecond).toFixed(2)}×` : '';
-    return [(one ?? all)!.title, ...figures(one), times, ...figures(all), share];
+/** Returns a table of proxied calls, each way compared with the naive proxy that speaks the same; empty if none was measured. */
+export function callTable({ rows }: CallsReport): string {
+  const ways = rows.filter(({ part }) => part === 'compared');
+  const of = (name: string, isMany: boolean): CallRow | undefined =>
+    ways.find((row) => row.name === name && row.inFlight > 1 === isMany);
+  const quotient = (ours: number | undefined, its: number | undefined): string =>
+    ours === undefined || its === undefined ? '' : ` (${(ours / its).toFixed(2)}×)`;
+  const lines = [...new Map(ways.map((row) => [row.name, row])).values()].map((way) => {
+    const [one, many] = [of(way.name, false), of(way.name, true)];
+    const [naiveOne, naiveMany] = [of(naive[way.over], false), of(naive[way.over], true)];
+    return [
+      wayOf(way),
+      one ? `${one.p50Ms.toFixed(2)}${quotient(one.p50Ms, naiveOne?.p50Ms)}` : '',
+      one?.p99Ms.toFixed(2) ?? '',
+      many ? `${rate(many.perSecond)}${quotient(many.perSecond, naiveMany?.perSecond)}` : '',
+      many?.p99Ms.toFixed(2) ?? '',
+      many && 'server' in many.processorUs ? processorSum(many).toFixed(0) : '',
+    ];
   });
-  const heads = ['1 in flight: per s', 'p50 ms', 'p99 ms', 'naive p50', `${many} in flight: per s`];
-  return `### ${spoken[over]}\n\n${table(['way', ...heads, 'p50 ms', 'p99 ms', 'naive per s'], lines, 1)}`;
+  if (lines.length === 0) return '';
+  const heads = ['way', '1 in flight: p50 ms', 'p99 ms', 'many in flight: per s', 'p99 ms', 'processor µs'];
+  return table(heads, lines, 1);
 }
 
 /** Returns a table of the processor time that a call costs each process when many are in flight; empty if none was measured. */
@@ -84,18 +94,30 @@ export function processorTable(report: CallsReport): string {
   );
   const order = ['client', 'shim', 'proxy', 'face', 'broker', 'orchestrator', 'server'];
   const names = order.filter((name) => rows.some(({ processorUs }) => name in processorUs));
-  const lines = rows.map(({ title, over, processorUs }) => {
-    const costs = names.map((name) => processorUs[name]);
-    const sum = costs.reduce<number>((all, cost) => all + (cost ?? 0), 0);
-    const way = over === 'http' && !title.includes('HTTP') ? `${title}, HTTP` : title;
-    return [way, ...costs.map((cost) => cost?.toFixed(0) ?? ''), sum.toFixed(0)];
+  const lines = rows.map((row) => {
+    const costs = names.map((name) => row.processorUs[name]?.toFixed(0) ?? '');
+    return [wayOf(row), ...costs, processorSum(row).toFixed(0)];
   });
   return rows.length === 0 ? '' : table(['way', ...names, 'in all'], lines, 1);
 }
 
-export function hopTable(report: CallsReport): string {
-  const rows = hopsOf(report).map(({ hop, addsMs, measuredAs }) => [hop, addsMs.toFixed(2), measuredAs]);
-  return rows.length === 0 ? '' : table(['hop', 'adds ms (p50)', 'measured as'], rows, 1, ['measured as']);
+/** Says what each hop adds to the median of one call; empty unless all were measured. */
+export function hopSentence(report: CallsReport): string {
+  const parts = hopsOf(report).map(({ hop, addsMs }) => `the ${hop} ${addsMs.toFixed(2)} ms`);
+  if (parts.length === 0) return '';
+  return `Of the p50 of a call over stdio, ${parts.slice(0, -1).join(', ')}, and ${parts.at(-1)}.`;
+}
+
+function wayOf({ title, over }: CallRow): string {
+  return over === 'http' && !title.includes('HTTP') ? `${title}, HTTP` : title;
+}
+
+function processorSum({ processorUs }: CallRow): number {
+  return Object.values(processorUs).reduce((sum, cost) => sum + cost, 0);
+}
+
+function rate(perSecond: number): string {
+  return Math.round(perSecond).toLocaleString('en');
 }
 
 function find(report: MessagesReport, peer: PeerFacts, workload: string): MessageRow | undefined {

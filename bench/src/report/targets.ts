@@ -20,6 +20,8 @@ export interface TargetRow {
   isMet: boolean;
   /** The part of the target by which the figure misses it or exceeds it: 0.5 is 50 %. */
   by: number;
+  /** Shared by targets that ask the same of things of one kind. */
+  kind: string;
 }
 
 /** Returns all targets for which the sections have figures. */
@@ -33,12 +35,17 @@ export function targetsOf({ messages, calls, growth, fleet }: Benchmarks): Targe
   ];
 }
 
+/** Returns a table with a row for each kind: the targets that are missed, or the one that is met most narrowly. */
 export function targetTable(targets: readonly TargetRow[]): string {
-  const rows = targets.map(({ what, target, figure, isMet, by }) => {
-    const missed = `**missed** by ${by >= 0.095 ? Math.round(by * 100) : (by * 100).toFixed(1)} %`;
-    return [what, target, figure, isMet ? 'met' : missed];
+  const shown = [...Map.groupBy(targets, ({ kind }) => kind).values()].flatMap((alike) => {
+    const missed = alike.filter(({ isMet }) => !isMet);
+    return missed.length > 0 ? missed : alike.toSorted((a, b) => a.by - b.by).slice(0, 1);
   });
-  return table(['what', 'target', 'figure', 'result'], rows, 4);
+  const rows = shown.map(({ what, target, figure, isMet, by }) => {
+    const missed = `**${by >= 0.095 ? Math.round(by * 100) : (by * 100).toFixed(1)} %**`;
+    return [what, target, figure, isMet ? '' : missed];
+  });
+  return table(['what', 'target', 'figure', 'missed by'], rows, 4);
 }
 
 /** Compares a figure with a bound in the same unit. */
@@ -48,7 +55,7 @@ function judged(
   bound: number,
   figure: number,
   unit: { sign: string; digits: number },
-  alsoTold = '',
+  { alsoTold = '', kind = what }: { alsoTold?: string; kind?: string } = {},
 ): TargetRow {
   const { sign, digits } = unit;
   return {
@@ -57,6 +64,7 @@ function judged(
     figure: `${figure.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })}${sign}${alsoTold}`,
     isMet: isWanted === '≥' ? figure >= bound : figure <= bound,
     by: Math.abs(figure / bound - 1),
+    kind,
   };
 }
 
@@ -69,25 +77,9 @@ function ofMessages({ peers, rows }: MessagesReport): TargetRow[] {
     const [ours, theirs] = [find(workload, 'full'), find(workload, peer)];
     const title = peers.find(({ name }) => name === peer)?.title;
     if (!ours || !theirs || !title) return [];
-    return of === 'perSecond'
-      ? [
-          judged(
-            `request/reply, 64 in flight: times the rate of ${title}`,
-            '≥',
-            bound,
-            ours[of] / theirs[of],
-            times,
-          ),
-        ]
-      : [
-          judged(
-            `request/reply, 1 in flight: times the p50 of ${title}`,
-            '≤',
-            bound,
-            ours[of] / theirs[of],
-            times,
-          ),
-        ];
+    const isRate = of === 'perSecond';
+    const what = isRate ? `request, 64: per s against ${title}` : `request, 1: p50 against ${title}`;
+    return [judged(what, isRate ? '≥' : '≤', bound, ours[of] / theirs[of], times)];
   };
   const enqueue = (what: string, isMeant: (peer: PeerFacts) => boolean): TargetRow[] => {
     const ours = find('enqueue/64/300B', 'full');
@@ -96,7 +88,7 @@ function ofMessages({ peers, rows }: MessagesReport): TargetRow[] {
       .map(({ name, title }) => ({ title, perSecond: find('enqueue/64/300B', name)?.perSecond ?? 0 }))
       .sort((a, b) => b.perSecond - a.perSecond)[0];
     if (!ours || !best || best.perSecond === 0) return [];
-    const rate = `enqueue, 64 in flight: times the rate of the best peer${what} (${best.title})`;
+    const rate = `enqueue, 64: per s against the best peer${what} (${best.title})`;
     return [judged(rate, '≥', 1, ours.perSecond / best.perSecond, times)];
   };
   return [
@@ -116,47 +108,34 @@ function ofCalls({ rows }: CallsReport): TargetRow[] {
     rows.find((row) => row.name === name && row.inFlight > 1 === isMany);
   const p50 = (name: string): number => find(name, false)?.p50Ms ?? Number.NaN;
   const rate = (name: string): number => find(name, true)?.perSecond ?? Number.NaN;
-  const at = (name: string): string => `${find(name, true)?.inFlight} in flight`;
+  const at = (name: string): string => `${find(name, true)?.inFlight}`;
   const milliseconds = { sign: ' ms', digits: 2 };
   const targets: [what: string, wanted: '≥' | '≤', bound: number, figure: number, unit?: typeof times][] = [
-    ['over stdio, 1 in flight: times the p50 of the naive proxy', '≤', 3, p50('signalbox') / p50('naive')],
+    ['over stdio, 1: p50 against the naive proxy', '≤', 3, p50('signalbox') / p50('naive')],
     [
-      `over stdio, ${at('signalbox')}: times the rate of the naive proxy`,
+      `over stdio, ${at('signalbox')}: per s against the naive proxy`,
       '≥',
       0.8,
       rate('signalbox') / rate('naive'),
     ],
     [
-      'not safe to repeat, 1 in flight: times the p50 of one that is safe',
+      'not safe to repeat, 1: p50 against one that is safe',
       '≤',
       1.4,
       p50('signalbox-journaled') / p50('signalbox'),
     ],
+    ['through a shim, 1: added to the p50', '≤', 0.1, p50('signalbox-shim') - p50('signalbox'), milliseconds],
+    ['over HTTP, 1: p50 against the naive proxy', '≤', 2.5, p50('signalbox-http') / p50('naive-http')],
+    ['over HTTP, 1: p50 against mcp-proxy', '≤', 1, p50('signalbox-http') / p50('mcp-proxy')],
     [
-      'through a shim, 1 in flight: added to the p50',
-      '≤',
-      0.1,
-      p50('signalbox-shim') - p50('signalbox'),
-      milliseconds,
-    ],
-    [
-      'over HTTP, 1 in flight: times the p50 of the naive proxy',
-      '≤',
-      2.5,
-      p50('signalbox-http') / p50('naive-http'),
-    ],
-    ['over HTTP, 1 in flight: times the p50 of mcp-proxy', '≤', 1, p50('signalbox-http') / p50('mcp-proxy')],
-    [
-      `over HTTP, ${at('signalbox-http')}: times the rate of the naive proxy`,
+      `over HTTP, ${at('signalbox-http')}: per s against the naive proxy`,
       '≥',
       1,
       rate('signalbox-http') / rate('naive-http'),
     ],
   ];
   return targets
-    .map(([what, wanted, bound, figure, unit = times]) =>
-      judged(`tools/call ${what}`, wanted, bound, figure, unit),
-    )
+    .map(([what, wanted, bound, figure, unit = times]) => judged(`call ${what}`, wanted, bound, figure, unit))
     .filter(({ by }) => Number.isFinite(by));
 }
 
@@ -169,7 +148,12 @@ function ofLadder({ name, sizes, costs }: Ladder): TargetRow[] {
       .sort((a, b) => b.figure / b.bound - a.figure / a.bound)[0];
     if (!worst) return [];
     const { label, figure, bound, unit } = worst;
-    return [judged(`${name}: ${cost.name}`, '≤', bound, figure, unit, ` at ${label}`)];
+    return [
+      judged(`${name}: ${cost.name}`, '≤', bound, figure, unit, {
+        alsoTold: ` at ${label}`,
+        kind: `${name} ≤ ${bound} ${unit.sign}`,
+      }),
+    ];
   });
 }
 
@@ -187,11 +171,12 @@ function ofFairness(what: string, rows: readonly FairnessRow[]): TargetRow[] {
     shares
       ? [
           judged(
-            `${what}, ${condition}: smallest share of a modest worker`,
+            `${what}, ${condition}: least share of a modest worker`,
             '≥',
             80,
             shares.min * 100,
             percent,
+            { kind: 'shares' },
           ),
         ]
       : [],
@@ -209,7 +194,7 @@ function ofRecovery(rows: readonly { kills: readonly { workersMs: readonly (numb
   if (waited.length === 0) return [];
   const p99 = waited[Math.min(waited.length - 1, Math.floor(waited.length * 0.99))]!;
   return [
-    judged('kill -9 of the broker until all workers call again: p99', '≤', 1500, p99, {
+    judged('kill -9 of the broker until all workers call again, p99', '≤', 1500, p99, {
       sign: ' ms',
       digits: 0,
     }),

@@ -41,6 +41,7 @@ import type {
 import { ClientParts, type ClientPartsOptions } from './client-parts.ts';
 import { clientError } from './errors.ts';
 import { ServingLanes } from './lanes/serving-lanes.ts';
+import { isRequestAddress } from './request-address.ts';
 import {
   checkHeader,
   checkId,
@@ -180,6 +181,13 @@ export class Client implements BrokerClient {
       throw clientError('invalid_message', `the kind '${taken}' is served already; stop that loop first`);
     const { readsBody, tellsStart, concurrency: given, lanes: path, ...rest } = options;
     const isMember = rest.group !== undefined;
+    if (!isMember && isRequestAddress(this.address)) {
+      const own = `connect another client with agent: '${this.agent}', and serve with that`;
+      throw clientError(
+        'invalid_message',
+        `nobody sends requests to '${this.address}', where the replies to this client come: ${own}`,
+      );
+    }
     const concurrency = given ?? (isMember ? 1 : defaultConcurrency);
     // A member takes only as many messages as it works on: another member may be idle.
     const subscribeOptions = isMember ? { ...rest, window: concurrency } : rest;

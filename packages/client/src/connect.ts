@@ -106,15 +106,6 @@ export async function connectBroker(options: ConnectOptions): Promise<BrokerClie
   return client.start();
 }
 
-/**
- * Returns a new address for a client that sends requests: a sub-inbox of its own, so that two clients with one token never take each
- * other's replies. The broker removes it some time after its last holder has gone. `name` is the part that distinguishes the address from
- * others.
- */
-export function requestAddress(agent: string, name = nanoid()): string {
-  return `${agent}#mcp-${name}`;
-}
-
 /** Returns a new address for a client that takes messages of a group: `SubscribeOptions.group`. */
 export function groupAddress(agent: string, name = nanoid()): string {
   return memberAddress(agent, name);

@@ -23,8 +23,8 @@ export {
   type SubscribeOptions,
   type Subscription,
 } from './broker-client.ts';
-export { type ConnectOptions, connectBroker, groupAddress, requestAddress } from './connect.ts';
+export { type ConnectOptions, connectBroker, groupAddress } from './connect.ts';
 export { type ClientErrorCode, clientErrorCodes } from './errors.ts';
+export { requestAddress } from './request-address.ts';
 export { newMessageId } from './requests/message-id.ts';
-export { type BackoffPolicy, backoffMs, backoffPolicies } from './socket/backoff.ts';
 export type { HoldsListener } from './socket/holds-follower.ts';

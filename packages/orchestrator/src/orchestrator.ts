@@ -16,13 +16,20 @@ import {
   SignalboxError,
   type ToolCallError,
 } from '@signalbox/protocol';
-import { type CallSizeLimits, defaultCallSizeLimits, type Fault, noFault } from '@signalbox/serving';
+import {
+  type CallSizeLimits,
+  defaultCallSizeLimits,
+  type Fault,
+  late,
+  noFault,
+  within,
+} from '@signalbox/serving';
 import type { Journal } from '@signalbox/store/journal';
-import { newApprovalId as newIdOfApproval } from './approvals/approval-id.ts';
-import { sendApprovalNotes } from './approvals/approval-notes.ts';
+import { sendApprovalNotes } from './approvals/approval-notices.ts';
+import { newApprovalId as newIdOfApproval } from './approvals/approval-record.ts';
 import { Approvals } from './approvals/approvals.ts';
 import { maxArgumentBytes } from './approvals/call-digests.ts';
-import { type ApprovalLimits, defaultApprovalLimits } from './approvals/waiting-places.ts';
+import { type ApprovalLimits, defaultApprovalLimits } from './approvals/waiting-slots.ts';
 import { AuditTrail } from './audit/audit-trail.ts';
 import { auditChangedDefinitions } from './audit/changed-definitions.ts';
 import { auditServerEvents } from './audit/server-events.ts';
@@ -32,10 +39,10 @@ import { type BoundedReply, boundedReply } from './calls/bounded-reply.ts';
 import { Call } from './calls/call.ts';
 import { outcomeUnknown } from './calls/call-outcome.ts';
 import { CallRegistry } from './calls/call-registry.ts';
-import { LargeTurns, largeLength } from './calls/large-turns.ts';
+import { CallRoom } from './calls/call-room.ts';
+import { LargeSlices, largeLength } from './calls/large-slices.ts';
 import { callOfQuestion } from './calls/permission-question.ts';
 import { readRequest } from './calls/request-body.ts';
-import { RequestRoom } from './calls/request-room.ts';
 import type { CallDeps } from './calls/step.ts';
 import { createCallHandlers } from './calls/steps.ts';
 import { ackUnexpectedMessages } from './calls/unexpected-messages.ts';
@@ -190,8 +197,8 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   const calls: ServingDeps = {
     ...shared,
     fault: fault === noFault ? undefined : fault,
-    reading: new LargeTurns(monotonic),
-    replies: new LargeTurns(monotonic),
+    reading: new LargeSlices(monotonic),
+    replies: new LargeSlices(monotonic),
     callTimeoutMs: options.callTimeoutMs ?? defaultCallTimeoutMs,
   };
   const pages = { now: monotonic, maxReplyBytes: shared.maxReplyBytes };
@@ -229,9 +236,9 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   const started = ends.move();
   let stopping: Promise<void> | undefined;
   const stop = () => {
-    stopping ??= atMost(options.drainMs ?? defaultDrainMs, started.disposeAsync(), () =>
-      log({ event: 'drain_gave_up', inFlight: served?.requests.inFlight ?? 0 }),
-    );
+    stopping ??= within(started.disposeAsync(), options.drainMs ?? defaultDrainMs).then((ended) => {
+      if (ended === late) log({ event: 'drain_gave_up', inFlight: served?.requests.inFlight ?? 0 });
+    });
     return stopping;
   };
   const setPolicy = (changes: Partial<Policy>) => {
@@ -366,8 +373,8 @@ async function serveRequests(
   // No call starts before the holds are known.
   await Promise.race([holds.known, client.closed.then(refuseClosed)]);
   const sizes = { ...defaultCallSizeLimits, ...options.sizes };
-  const answer = requestAnswerer(new RequestRoom(sizes), calls, operations);
-  // Calls that wait for a decision or a release have places of their own, so that others are not held up by them.
+  const answer = requestAnswerer(new CallRoom(sizes), calls, operations);
+  // Calls that wait for a decision or a release have slots of their own, so that others are not held up by them.
   const { all: asked } = options.approvalLimits ?? defaultApprovalLimits;
   const held = options.heldCallLimits ?? defaultHeldCallLimits;
   const window = inboxWindow + asked + held.calls;
@@ -409,7 +416,7 @@ function refuseClosed(reason: SignalboxError | undefined): never {
 
 /** Makes the function that answers each request by its operation. */
 function requestAnswerer(
-  room: RequestRoom,
+  room: CallRoom,
   callDeps: CallDeps & OfferDeps,
   operations: OperationDeps,
 ): (request: ServedRequest) => Promise<ServeAnswer> {
@@ -417,36 +424,36 @@ function requestAnswerer(
   const rounds = { ...callDeps, calls, tasks: operations.tasks };
   return async (request) => {
     const { message } = request;
-    const place = room.place(message.from.agent);
+    const slot = room.slot(message.from.agent);
     // There is no `using` here, since it is compiled to a stack of resources for each request.
     try {
       const isLarge = (message.body?.length ?? 0) > largeLength;
-      const endTurn = isLarge ? await callDeps.reading.next() : undefined;
-      const full = place.take(message.body ?? '');
+      const endSlice = isLarge ? await callDeps.reading.next() : undefined;
+      const full = slot.take(message.body ?? '');
       // A request that may have started needs its own answer, not one that says it did not run.
       const isRefused = full && !(await mayHaveStarted(callDeps, message));
       const { request: body, refusal } = isRefused
         ? { refusal: withoutRoom(callDeps, message, full) }
         : readRequest(message.body);
-      endTurn?.();
+      endSlice?.();
       // Only calls know what becomes of them when a lane is lost.
       if (body && body.op !== 'call' && !request.mayWait) return handBack;
       switch (body?.op) {
         case 'call':
-          return await calls.toolCall(new Call({ request, body, place }));
+          return await calls.toolCall(new Call({ request, body, slot }));
         case 'request':
-          return await serveOffer(callDeps, { request, body, place });
+          return await serveOffer(callDeps, { request, body, slot });
         case 'ask_permission':
-          return await calls.question(new Call({ request, ...callOfQuestion(body), place }));
+          return await calls.question(new Call({ request, ...callOfQuestion(body), slot }));
         case 'update_task':
-          return await serveTaskRound(rounds, { request, body, place });
+          return await serveTaskRound(rounds, { request, body, slot });
         default: {
           const reply = body ? await answerOperation(operations, message.from, body) : { error: refusal };
           return answerOf(boundedReply(reply, operations.maxReplyBytes()));
         }
       }
     } finally {
-      place[Symbol.dispose]();
+      slot[Symbol.dispose]();
     }
   };
 }
@@ -476,17 +483,4 @@ async function mayHaveStarted(
 
 function answerOf({ reply, text }: BoundedReply): ServeAnswer {
   return { kind: 'mcp_reply', body: reply, text };
-}
-
-/** Waits for `work`, but no longer than `ms`. */
-async function atMost(ms: number, work: Promise<void>, onLate: () => void): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(() => {
-      onLate();
-      resolve();
-    }, ms);
-  });
-  await Promise.race([work, late]);
-  clearTimeout(timer);
 }

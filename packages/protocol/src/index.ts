@@ -203,7 +203,6 @@ export {
   type StandingApproval,
   standingApprovalsReplySchema,
 } from './mcp/approval-replies.ts';
-export { askDeadlineOf, defaultAskDeadlineMs, withAskDeadline } from './mcp/ask-deadline.ts';
 export { type CallRound, fromWireRound, toWireRound } from './mcp/call-round.ts';
 export {
   type CallRecord,
@@ -304,6 +303,7 @@ export {
   type OwnCallsRequest,
   openOps,
   type PageToolRequest,
+  questionHash,
   type RevokeStandingRequest,
   type SearchRequest,
   type ServerRequest,
@@ -326,7 +326,6 @@ export {
   resourceTemplateSchema,
   type ServerInstructions,
 } from './mcp/offers.ts';
-export { questionHash } from './mcp/question-hash.ts';
 export { forwardedMeta, type RequestMeta, withoutOwnMeta } from './mcp/request-meta.ts';
 export {
   isNamedUri,
@@ -360,7 +359,15 @@ export {
   type UnshownReport,
 } from './mcp/server-report.ts';
 export { maxTaskRounds, taskRoundId, tasksExtension } from './mcp/task-rounds.ts';
-export { type Manifest, manifestSchema, type Tool, toolSchema } from './mcp/tool.ts';
+export {
+  askDeadlineOf,
+  defaultAskDeadlineMs,
+  type Manifest,
+  manifestSchema,
+  type Tool,
+  toolSchema,
+  withAskDeadline,
+} from './mcp/tool.ts';
 export { toolCallError } from './mcp/tool-call-error.ts';
 export { type ToolCallError, toolCallErrorSchema } from './mcp/tool-call-error-schema.ts';
 export { type ToolErrorCode, toolErrorCodes } from './mcp/tool-error-codes.ts';

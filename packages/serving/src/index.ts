@@ -1,8 +1,11 @@
 // For our own packages and programs only: anything here may change in any version.
 
+export { type Backoff, backoffMs } from './backoff.ts';
+export { boundedText } from './bounded-text.ts';
 export { Budget } from './budget.ts';
 export type { CheckedArguments } from './checked-arguments.ts';
 export { type Fault, faultAt, faultPoints, faultVariable, noFault } from './faults.ts';
+export { LineWriter } from './line-writer.ts';
 export {
   type CallSizeLimits,
   callLimits,
@@ -20,7 +23,9 @@ export {
 export { type ListPlace, PassingList } from './passing-list.ts';
 export { PassingMap } from './passing-map.ts';
 export { renewalCommand } from './renewal-command.ts';
+export { RestartBudget } from './restart-budget.ts';
 export { clashingServers, serverPart } from './server-part.ts';
 export { SharedRoom, type Shortage } from './shared-room.ts';
+export { type SliceReader, Slices, unitsPerSlice } from './slices.ts';
+export { late, longestTimerMs, timerMs, within } from './time-limit.ts';
 export { agentTokenMs, endsSoon } from './token-lifetime.ts';
-export { type TurnReader, Turns, unitsPerTurn } from './turns.ts';

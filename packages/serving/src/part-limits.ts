@@ -1,9 +1,9 @@
 import type { LimitEntry } from '@signalbox/protocol';
+import { longestTimerMs } from './time-limit.ts';
 
 const MiB = 1024 * 1024;
 const minute = 60 * 1000;
 const hour = 60 * minute;
-const longestTimerMs = 2 ** 31 - 1;
 
 /** The limits of HTTP faces and shared faces; the configuration has them under `worker.limits`. */
 export const faceLimits = {

@@ -79,7 +79,7 @@ export interface ClusterPort {
   /** Shares an inbox with the other brokers that share it. A broker that held the inbox alone loses it. Rejects as the store does. */
   join(inbox: string): Promise<void>;
   /** Returns those of some inboxes that other living brokers hold. */
-  heldElsewhere(inboxes: readonly string[]): Promise<ReadonlySet<string>>;
+  leasedElsewhere(inboxes: readonly string[]): Promise<ReadonlySet<string>>;
   /** Gives back an inbox that this broker holds or shares, and its claims there, after all earlier requests. */
   giveBack(inbox: string): void;
   /**
@@ -97,12 +97,12 @@ export interface ClusterPort {
   /** Claims one message, which this broker may have claimed already. Resolves with `undefined` if it can't be claimed. */
   claimAgain(inbox: string, seq: number, keys: KeyMode): Promise<StoredMessage | undefined>;
   /**
-   * Gives claimed messages back, so that other brokers may claim them. Those brokers are told if the messages are `offered`. `wasHandedOut`
+   * Gives claimed messages back, so that other brokers may claim them. Those brokers are told if `isHandedOver`. `wasHandedOut`
    * says whether a member had them, and `keys` are senders whose messages no member has.
    */
   unclaim(
     inbox: string,
     seqs: readonly number[],
-    how: { isOffered: boolean; wasHandedOut: boolean; keys: readonly string[] },
+    how: { isHandedOver: boolean; wasHandedOut: boolean; keys: readonly string[] },
   ): Promise<void>;
 }

@@ -19,6 +19,7 @@ import {
   tempDir,
 } from '@signalbox/testing';
 import { type ExecutorOptions, McpProxyExecutor } from '@signalbox/worker';
+import { withoutLanes } from '../runs-all.ts';
 
 /** A real broker, a real host of MCP servers and an orchestrator; they end when it is disposed. */
 export interface ToolStack extends AsyncDisposable {
@@ -100,7 +101,8 @@ export async function startToolStack(options: ToolStackOptions = {}): Promise<To
   const policy = wholePolicy({ ...rest, results: resultRules });
   const orchestrator = starting.use(
     await startOrchestrator({
-      ...{ client: server, host, policy, results, lanes: `${directory.path}/orchestrator.sock` },
+      ...{ client: server, host, policy, results },
+      ...(!withoutLanes && { lanes: `${directory.path}/orchestrator.sock` }),
       ...rest,
     }),
   );

@@ -55,16 +55,10 @@ export function packagePrograms(): DocumentedProgram[] {
     });
 }
 
-/** Returns the program of README.md, with the declarations that it takes as given before it. */
+/** Returns the program of README.md. */
 export function readmeProgram(): DocumentedProgram {
   const [code] = blocksOf('README.md', 'ts');
-  const given = `import { readFileSync } from 'node:fs';
-import { parseTokenFile } from '@signalbox/protocol';
-const tokenFile = (agent: string) => parseTokenFile(readFileSync(agent + '.token', 'utf8'))!;
-const { url = '', token } = tokenFile('rosa');
-const { token: waltsToken } = tokenFile('walt');
-`;
-  return { name: 'readme', document: 'README.md', code: `${given}${code}`, isRun: true };
+  return { name: 'readme', document: 'README.md', code: code!, isRun: true };
 }
 
 /** Returns the programs of the guide on embedding. The second one uses the broker of the first, and waits for events without end. */

@@ -34,7 +34,7 @@ function stepsOf(signature: WebhookReport['signature'], url: string, secret: str
 }
 
 function reachLines(url: string): string[] {
-  const host = URL.parse(url)?.hostname.replace(/^\[(.*)\]$/, '$1');
+  const host = URL.parse(url)?.hostname;
   if (host === undefined || !isLoopback(host)) return [];
   return [
     '',

@@ -1,5 +1,6 @@
 import type { BrokerClient } from '@signalbox/client';
 import { frameLimits, type Message, SignalboxError } from '@signalbox/protocol';
+import { late, within } from '@signalbox/serving';
 
 const windowBytes = 64 * 1024 * 1024;
 /** The broker pushes the backlog at once; after this much silence, in milliseconds, no more is expected. */
@@ -46,13 +47,6 @@ async function acknowledge(client: BrokerClient, messages: readonly Message[]): 
 }
 
 async function beforeQuiet<T>(promise: Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const quiet = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, quietMs, undefined);
-  });
-  try {
-    return await Promise.race([promise, quiet]);
-  } finally {
-    clearTimeout(timer);
-  }
+  const result = await within(promise, quietMs);
+  return result === late ? undefined : result;
 }

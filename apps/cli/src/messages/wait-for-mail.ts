@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrokerClient } from '@signalbox/client';
 import { agentOf, messageOf, SignalboxError } from '@signalbox/protocol';
+import { longestTimerMs } from '@signalbox/serving';
 import { newMailOf, newMailText } from '@signalbox/worker/mail-hint';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
@@ -17,8 +18,6 @@ export interface WaitFlags extends ConnectionFlags {
 }
 
 const shortestPauseMs = 1_000;
-/** The longest timer of Node, 24 days in milliseconds. Node ends a longer one at once. */
-const longestTimerMs = 2 ** 31 - 1;
 
 /**
  * Waits until mail comes that was neither read nor told before, and takes none. Returns the exit code: `newMail`, or `ok` at the timeout.

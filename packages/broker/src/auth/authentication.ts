@@ -1,5 +1,5 @@
 import { frameLimits, furtherCosts, isJwt, messageOf } from '@signalbox/protocol';
-import type { Turns } from '@signalbox/serving';
+import type { Slices } from '@signalbox/serving';
 import type { TokenRecord } from '@signalbox/store';
 import type { TokenFollower } from '../cluster/token-follower.ts';
 import type { ConnectedCallers } from '../frames/connected-callers.ts';
@@ -26,13 +26,13 @@ export interface AuthenticationDeps {
   connected: Pick<ConnectedCallers, 'ofToken'>;
   /** Takes over the tokens of other brokers. */
   others: Pick<TokenFollower, 'hasOthers' | 'follow'>;
-  /** The turns that all strangers share. */
-  strangers: Turns;
+  /** The slices that all strangers share. */
+  strangers: Slices;
 }
 
 /**
  * Authenticates tokens by their texts. For the broker's own tokens, and for known tokens of the identity provider, that costs one hash.
- * Others are checked in the turns of strangers, so that a flood of them delays only strangers.
+ * Others are checked in the slices of strangers, so that a flood of them delays only strangers.
  */
 export class Authentication {
   readonly #deps: AuthenticationDeps;

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { type AdminParams, type BackupManifest, backupFiles, messageOf } from '@signalbox/protocol';
+import { within } from '@signalbox/serving';
 import { writeWhole } from '@signalbox/serving/whole-files';
 import { copyDatabase, describeFile, syncFile } from '@signalbox/store/internal';
 import { brokerFiles } from '../broker-files.ts';
@@ -53,15 +53,11 @@ export class RunningBackup {
 
   /** Resolves when everything is copied, or after a second. Rejects with a `BackupError` if it can't be copied. */
   async wait(): Promise<BackupProgress> {
-    const timer = new AbortController();
-    const timeout = pause(waitMs, undefined, { signal: timer.signal, ref: false }).catch(() => {});
     try {
-      await Promise.race([this.#copying, timeout]);
+      await within(this.#copying, waitMs);
     } catch (thrown) {
       await this.giveUp('the copy failed');
       throw new BackupError(messageOf(thrown), { cause: thrown });
-    } finally {
-      timer.abort();
     }
     const { copiedBytes, totalBytes } = this.#current;
     return {

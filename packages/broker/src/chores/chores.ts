@@ -19,7 +19,6 @@ import type { PendingByRole } from '../metrics/pending-by-role.ts';
 import type { ScheduleRuns } from '../schedules/schedule-runs.ts';
 import { AuditWatch } from './audit-watch.ts';
 import { Housekeeping } from './housekeeping.ts';
-import { repeat } from './repeat.ts';
 
 /** The time for which an expired child token is kept, in milliseconds, so that a caller who still uses it is told that it has expired. */
 const expiredTokenMs = 10 * 60 * 1000;
@@ -129,4 +128,29 @@ async function endExpiredHolds({ cluster, holds, now }: ChoreDeps): Promise<void
     await holds.end(hold, auditEvent('hold_ended', { at: now(), detail, ...name }));
   }
   holds.tokensMayHaveChanged();
+}
+
+/**
+ * Runs `step` every `everyMs` milliseconds, but not while the previous step still runs. A step that rejects is reported to `onError`, and
+ * the repetition continues. Disposing ends it, and waits for a running step.
+ */
+function repeat(
+  everyMs: number,
+  step: () => Promise<void>,
+  onError: (error: unknown) => void,
+): AsyncDisposable {
+  let running: Promise<void> | undefined;
+  const timer = setInterval(() => {
+    running ??= step()
+      .catch(onError)
+      .finally(() => {
+        running = undefined;
+      });
+  }, everyMs);
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      await running;
+    },
+  };
 }

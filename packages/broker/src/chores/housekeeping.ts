@@ -28,7 +28,7 @@ export interface HousekeepingDeps {
 export class Housekeeping {
   readonly #deps: HousekeepingDeps;
   /** The time when each sub-inbox was first seen without a holder, in monotonic milliseconds. */
-  readonly #unheldSince = new Map<string, number>();
+  readonly #unleasedSince = new Map<string, number>();
   /** The name of the last inbox of the previous step. */
   #cursor = '';
 
@@ -48,24 +48,24 @@ export class Housekeeping {
     }
     const inboxes = await store.inboxes(this.#cursor, inboxesPerStep);
     this.#cursor = inboxes.length < inboxesPerStep ? '' : inboxes.at(-1)!;
-    const unheld = inboxes.filter((address) => isSubInbox(address) && !delivery.isHeld(address));
-    const elsewhere = unheld.length > 0 ? await delivery.heldElsewhere(unheld) : new Set();
+    const unleased = inboxes.filter((address) => isSubInbox(address) && !delivery.isLeased(address));
+    const elsewhere = unleased.length > 0 ? await delivery.leasedElsewhere(unleased) : new Set();
     for (const address of inboxes)
       if (isSubInbox(address)) await this.#clearIfAbandoned(address, elsewhere.has(address));
   }
 
-  async #clearIfAbandoned(address: string, isHeldElsewhere: boolean): Promise<void> {
+  async #clearIfAbandoned(address: string, isLeasedElsewhere: boolean): Promise<void> {
     const { delivery, monotonic } = this.#deps;
     const now = monotonic();
-    if (isHeldElsewhere || delivery.isHeld(address)) {
-      this.#unheldSince.delete(address);
+    if (isLeasedElsewhere || delivery.isLeased(address)) {
+      this.#unleasedSince.delete(address);
       return;
     }
-    const since = this.#unheldSince.get(address);
-    if (since === undefined) this.#unheldSince.set(address, now);
+    const since = this.#unleasedSince.get(address);
+    if (since === undefined) this.#unleasedSince.set(address, now);
     else if (now - since >= subInboxLifetimeMs) {
       await delivery.deadlines.clear(address);
-      this.#unheldSince.delete(address);
+      this.#unleasedSince.delete(address);
     }
   }
 }

@@ -21,7 +21,7 @@ export function alone(store: Pick<InboxStore, 'read'>): ClusterPort {
     listen() {},
     take: async () => 0,
     async join() {},
-    heldElsewhere: async () => new Set(),
+    leasedElsewhere: async () => new Set(),
     giveBack() {},
     tell: () => false,
     read: (inbox, afterSeq, limit, maxBytes) => store.read(inbox, afterSeq, limit, maxBytes),

@@ -124,7 +124,7 @@ it('leaves the inbox free when the store fails while it is subscribed to', async
   const subscribe = () =>
     delivery.subscriptions.subscribe('reader', consumer, { window: 10, windowBytes: 1e6 });
   await expect(subscribe()).rejects.toThrow('the medium failed');
-  expect(delivery.isHeld('reader')).toBe(false);
+  expect(delivery.isLeased('reader')).toBe(false);
   isBroken = false;
   expect(await subscribe()).toMatchObject({ pending: 0 });
 });

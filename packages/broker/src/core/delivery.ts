@@ -10,7 +10,7 @@ import { AttemptHistories } from './endings/attempt-histories.ts';
 import { Attempts } from './endings/attempts.ts';
 import { Cancellations } from './endings/cancellations.ts';
 import { Deadlines } from './endings/deadlines.ts';
-import { HeldMessages } from './held-messages.ts';
+import { HandedOutMessages } from './handed-out-messages.ts';
 import type { InFlightMessage, Lease } from './leases/lease.ts';
 import { LeaseTable } from './leases/lease-table.ts';
 import { isAnswer } from './message-header.ts';
@@ -79,7 +79,7 @@ export class Delivery {
   /** Brings scheduled messages into their inboxes. */
   readonly releases: Releases;
   /** Answers questions about the messages that consumers hold or left behind. */
-  readonly held: HeldMessages;
+  readonly held: HandedOutMessages;
   readonly #deps: DeliveryDeps;
   readonly #store: InboxStore;
   readonly #leases = new LeaseTable();
@@ -169,7 +169,7 @@ export class Delivery {
         receive(message, { push: (frame, body) => void this.#pushEphemeral(frame, body) }),
       cancelled: (requests) => this.cancellations.told(requests),
     });
-    this.held = new HeldMessages({ store, commits, leases, histories });
+    this.held = new HandedOutMessages({ store, commits, leases, histories });
     this.cancellations = new Cancellations({
       store,
       isAlone: cluster.isAlone,
@@ -184,7 +184,7 @@ export class Delivery {
     this.releases = new Releases({
       scheduled: store.scheduled,
       commits,
-      isHeld: (inbox) => leases.isHeld(inbox),
+      isLeased: (inbox) => leases.isLeased(inbox),
       isAlone: cluster.isAlone,
       time,
       onError,
@@ -219,8 +219,8 @@ export class Delivery {
    * can't keep up; then the producer should deliver nothing more until it resolves.
    */
   deliver(message: NewMessage, producer: Producer): Promise<undefined> | undefined {
-    const isHeld = message.copies !== undefined || this.#leases.isHeld(message.inbox);
-    if (this.#commits.append(message, producer, isHeld)) return undefined;
+    const isLeased = message.copies !== undefined || this.#leases.isLeased(message.inbox);
+    if (this.#commits.append(message, producer, isLeased)) return undefined;
     const ignore = (): undefined => undefined;
     // The producer learns from its answer whether the commit failed.
     return this.#commits.written().then(ignore, ignore);
@@ -307,13 +307,13 @@ export class Delivery {
   }
 
   /** Returns those of some inboxes that other brokers hold. */
-  heldElsewhere(inboxes: readonly string[]): Promise<ReadonlySet<string>> {
-    return this.#deps.cluster.heldElsewhere(inboxes);
+  leasedElsewhere(inboxes: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.#deps.cluster.leasedElsewhere(inboxes);
   }
 
   /** Tells whether a consumer of this broker holds the inbox now, or takes messages of the group. */
-  isHeld(address: string): boolean {
-    return this.#leases.isHeld(address);
+  isLeased(address: string): boolean {
+    return this.#leases.isLeased(address);
   }
 
   /** Returns the lease that this consumer holds now. */

@@ -169,8 +169,8 @@ export class Subscriptions {
   holdsChanged(): void {
     const { leases, dispatcher, isOnHold } = this.#deps;
     for (const lease of [...leases.all()]) {
-      const isHeld = lease.holder !== undefined && isOnHold(lease.holder);
-      if (isHeld !== lease.isOnHold) dispatcher.setOnHold(lease, isHeld);
+      const isStopped = lease.holder !== undefined && isOnHold(lease.holder);
+      if (isStopped !== lease.isOnHold) dispatcher.setOnHold(lease, isStopped);
     }
   }
 
@@ -233,7 +233,7 @@ export class Subscriptions {
    */
   #giveBack(address: string): void {
     const { leases, cluster, commits } = this.#deps;
-    if (leases.isHeld(address)) return;
+    if (leases.isLeased(address)) return;
     const giveBack = (): void => {
       if (this.#givenBack.get(address) === given) this.#givenBack.delete(address);
       if (!leases.at(address)) cluster.giveBack(address);

@@ -59,7 +59,7 @@ async function stateOf(
 
 /** Tells whether a consumer holds an inbox, here or at another broker. */
 async function isConnected(address: string, delivery: FrameDeps['delivery']): Promise<boolean> {
-  return delivery.isHeld(address) || (await delivery.heldElsewhere([address])).has(address);
+  return delivery.isLeased(address) || (await delivery.leasedElsewhere([address])).has(address);
 }
 
 async function requestsOf(

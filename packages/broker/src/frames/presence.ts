@@ -109,10 +109,10 @@ async function recipientState(
   const hold = roles.map((role) => holds.on({ agent, role })).find((one) => one !== undefined);
   const offlineSince = shown.length > 0 ? undefined : connected.offlineSince(agent);
   const failed = programs.of(agent);
-  const elsewhere = await delivery.heldElsewhere([agent]);
+  const elsewhere = await delivery.leasedElsewhere([agent]);
   const seesMail = seesAll(asker) || agent === asker.sender.agent;
   return {
-    reads: delivery.isHeld(agent) || elsewhere.has(agent),
+    reads: delivery.isLeased(agent) || elsewhere.has(agent),
     ever_connected: agents.everConnected(agent),
     ...(offlineSince !== undefined && { offline_since: offlineSince }),
     ...(hold && { on_hold: holdText(hold) }),
@@ -161,7 +161,7 @@ async function countInboxes(
   agents: readonly string[],
   { store, delivery }: Pick<FrameDeps, 'store' | 'delivery'>,
 ): Promise<ReadonlyMap<string, Inbox>> {
-  const elsewhere = await delivery.heldElsewhere(agents);
+  const elsewhere = await delivery.leasedElsewhere(agents);
   // A database is queried for all of them at once.
   const stats = await Promise.all(agents.map((agent) => store.stats(agent)));
   return new Map(

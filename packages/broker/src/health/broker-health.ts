@@ -1,3 +1,4 @@
+import { late, within } from '@signalbox/serving';
 import type { HealthCheck, Readiness } from '@signalbox/serving/monitoring';
 import { type InboxStore, isFinalFailure, withoutReserve } from '@signalbox/store';
 import { isUnavailable } from '../store-unavailable.ts';
@@ -99,14 +100,7 @@ function notReady(code: string, reason: string): Readiness {
 
 /** Waits for a proof, but not for a disk that hangs. */
 async function inTime(proving: Promise<Readiness>): Promise<Readiness> {
-  const { promise, resolve } = Promise.withResolvers<Readiness>();
-  const timer = setTimeout(
-    () => resolve(notReady('store_slow', `the disk has not taken a write for ${patienceMs / 1000} seconds`)),
-    patienceMs,
-  );
-  try {
-    return await Promise.race([proving, promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+  const proof = await within(proving, patienceMs);
+  if (proof !== late) return proof;
+  return notReady('store_slow', `the disk has not taken a write for ${patienceMs / 1000} seconds`);
 }

@@ -1,6 +1,6 @@
 import { type ClientFrame, frameCosts, furtherCosts, type Limits } from '@signalbox/protocol';
 import { figure } from '@signalbox/protocol/internal';
-import { Budget, type TurnReader, Turns, unitsPerTurn } from '@signalbox/serving';
+import { Budget, type SliceReader, Slices, unitsPerSlice } from '@signalbox/serving';
 import type { TokenRecord } from '@signalbox/store';
 import { RateLimit } from './rate-limit.ts';
 import type { RoleLimits } from './role-limits.ts';
@@ -8,7 +8,7 @@ import type { RoleLimits } from './role-limits.ts';
 /** The time between two notices to one agent that it is over its budget, in milliseconds. */
 const noticeEveryMs = 10_000;
 
-/** The bytes whose reading, or whose handling as a whole message, takes about one unit of a turn. */
+/** The bytes whose reading, or whose handling as a whole message, takes about one unit of a slice. */
 const bytesPerUnit = 1024;
 
 /** Rates that are counted together. */
@@ -26,9 +26,9 @@ function ratesOf({ rates }: Limits, times: number, now: number): Rates {
   };
 }
 
-/** The rates and turns that all agents share whose tokens one minting token issued, besides those of each agent. */
+/** The rates and slices that all agents share whose tokens one minting token issued, besides those of each agent. */
 interface Fleet extends Rates {
-  readonly turns: Turns;
+  readonly slices: Slices;
   /** The number of open connections of its agents. */
   connections: number;
 }
@@ -38,8 +38,8 @@ interface Fleet extends Rates {
  * otherwise the holder of the minting token could make agents, each with a budget of its own.
  */
 export class AgentBudget {
-  /** The turns of the event loop that its connections share. They are also turns of its fleet, if it has one. */
-  readonly turns: Turns;
+  /** The slices of the event loop that its connections share. They are also slices of its fleet, if it has one. */
+  readonly slices: Slices;
   /** The number of its open connections. */
   connections = 0;
   readonly #role: string;
@@ -51,7 +51,7 @@ export class AgentBudget {
     this.#role = role;
     this.#own = ratesOf(limits, 1, now);
     this.#fleet = fleet;
-    this.turns = new Turns(unitsPerTurn, fleet?.turns);
+    this.slices = new Slices(unitsPerSlice, fleet?.slices);
   }
 
   /** True if its connections may have to wait; {@link waitMs} returns the time. */
@@ -88,9 +88,9 @@ export class AgentBudget {
   }
 
   /** Counts bytes that were read from a connection before they are a whole message: a body that has half arrived has cost half. */
-  wasRead(connection: TurnReader, bytes: number): void {
+  wasRead(connection: SliceReader, bytes: number): void {
     this.spendBytes(bytes);
-    this.turns.wasRead(connection, bytes / bytesPerUnit);
+    this.slices.wasRead(connection, bytes / bytesPerUnit);
   }
 
   /** Counts bytes that were read. Connections of an agent over them are read later. */
@@ -150,7 +150,7 @@ export class AgentBudget {
   #spend(cost: number, furtherUnits: number): void {
     this.#own.frames.spend(cost);
     this.#fleet?.frames.spend(cost);
-    this.turns.spend(cost + furtherUnits);
+    this.slices.spend(cost + furtherUnits);
   }
 
   #excess(of: 'messages' | 'bytes' | 'frames', ofFleet: boolean, limits: RoleLimits): Excess {
@@ -222,7 +222,7 @@ export class AgentBudgets {
     const limits = this.#limits.of(role);
     const { perMinter } = limits.rates;
     const rates = ratesOf(limits, perMinter, this.#monotonic());
-    const fleet = { ...rates, turns: new Turns(unitsPerTurn * perMinter), connections: 0 };
+    const fleet = { ...rates, slices: new Slices(unitsPerSlice * perMinter), connections: 0 };
     this.#fleets.set(key, fleet);
     return fleet;
   }

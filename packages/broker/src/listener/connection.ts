@@ -6,8 +6,8 @@ import type { Authentication } from '../auth/authentication.ts';
 import { auditCaller } from '../frames/caller.ts';
 import { binary } from '../session/frame-reader.ts';
 import { type Admission, admit } from '../session/handshake.ts';
-import { refusePlace } from '../session/places.ts';
 import { binaryMessage, Session, type SessionDeps } from '../session/session.ts';
+import { refuseSlot } from '../session/slots.ts';
 
 /** The fields of `welcome` that are the same for every connection. */
 export type Greeting = Omit<WelcomeFrame, 'agent' | 'address' | 'role' | 'token' | 'limits'>;
@@ -28,7 +28,7 @@ export interface ConnectionOptions {
   onEnded: () => void;
 }
 
-/** The time after which a client without a place may try again, in milliseconds. */
+/** The time after which a client without a slot may try again, in milliseconds. */
 const placeAfterMs = 1000;
 
 /** The number of pings in the time of one heartbeat. */
@@ -165,7 +165,7 @@ export class Connection {
       return;
     }
     const { identity, rest } = admission;
-    const full = refusePlace(identity, deps.connected, deps.limits);
+    const full = refuseSlot(identity, deps.connected, deps.limits);
     if (full !== undefined) {
       auditCaller(identity, 'too_many_connections', { detail: full }, deps);
       this.#turnAway('too_many_connections', full, undefined, placeAfterMs);

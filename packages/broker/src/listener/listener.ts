@@ -7,7 +7,7 @@ import {
 } from 'node:net';
 import { type Duplex, duplexPair } from 'node:stream';
 import { frameCosts, subprotocol } from '@signalbox/protocol';
-import { Turns } from '@signalbox/serving';
+import { Slices } from '@signalbox/serving';
 import { bearerOf, refusal as refuseRequest, type StatusRequests, send } from '@signalbox/serving/monitoring';
 import { TlsFront, type TlsPair } from '@signalbox/serving/tls';
 import { type WebSocket, WebSocketServer } from 'ws';
@@ -65,8 +65,8 @@ export class Listener {
   readonly #webSockets: WebSocketServer;
   readonly #connections = new Set<Connection>();
   readonly #unauthenticated: UnauthenticatedConnections;
-  /** The turns that all strangers share, so that many new connections do not slow down the others. */
-  readonly #strangers = new Turns();
+  /** The slices that all strangers share, so that many new connections do not slow down the others. */
+  readonly #strangers = new Slices();
   readonly #evicted: FrequentEvent;
   readonly #descriptors: DescriptorWatch;
   readonly #authentication: Authentication;

@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isLoopback, subprotocol } from '@signalbox/protocol';
-
-const loopbackNames = new Set(['localhost', '127.0.0.1', '[::1]']);
+import { loopbackNames } from '@signalbox/protocol/internal';
 
 /** The reason why an HTTP upgrade is refused. */
 export interface UpgradeRefusal {
@@ -77,11 +76,11 @@ export function refuseForeign(headers: IncomingHttpHeaders, server: Reached): Up
 function isOwnOrigin(origin: string, port: number): boolean {
   const url = URL.parse(origin);
   if (!url || !/^https?:$/.test(url.protocol)) return false;
-  return loopbackNames.has(url.hostname) && url.port === String(port);
+  return loopbackNames.includes(url.hostname) && url.port === String(port);
 }
 
 function isOwnHost(host: string, trustedOrigins: readonly string[]): boolean {
-  if (loopbackNames.has(hostName(host))) return true;
+  if (loopbackNames.includes(hostName(host))) return true;
   return trustedOrigins.some((origin) => URL.parse(origin)?.host === host.toLowerCase());
 }
 

@@ -23,7 +23,7 @@ interface Report {
 
 /**
  * Keeps the reports of connected orchestrators. Only the label `orchestrator` holds the id of an agent: the one that the operator chose
- * (ADR 33).
+ * (ADR 37).
  */
 export class OrchestratorReports {
   readonly #monotonic: () => number;

@@ -117,7 +117,7 @@ export class ScheduleRuns {
       delivery.deliver(message, { sender: schedule.sender, answer: (_, stored) => resolve(stored) });
     });
     const receipt = receiptOf(message, result, limits, {
-      isHeld: (inbox) => delivery.isHeld(inbox),
+      isLeased: (inbox) => delivery.isLeased(inbox),
       hasMembers: (group) => groups.hasMembers(group),
     });
     if (!('type' in receipt)) return this.#refused(schedule, dueAt, receipt);

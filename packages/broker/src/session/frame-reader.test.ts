@@ -1,4 +1,4 @@
-import { Turns } from '@signalbox/serving';
+import { Slices } from '@signalbox/serving';
 import { describe, expect, it } from 'vitest';
 import { binary, FrameReader, type FrameReaderDeps } from './frame-reader.ts';
 
@@ -7,13 +7,13 @@ function nextTurn(): Promise<void> {
 }
 
 function readerOf(deps: Partial<FrameReaderDeps>): FrameReader {
-  const { turns = new Turns() } = deps;
+  const { slices = new Slices() } = deps;
   return new FrameReader({
     handle: () => undefined,
     countMessage: () => {},
     refuseBinary: () => {},
-    obstacle: () => (turns.isOver ? 'turn is over' : undefined),
-    turns,
+    obstacle: () => (slices.isOver ? 'slice is over' : undefined),
+    slices,
     pause: () => {},
     resume: () => {},
     ...deps,
@@ -21,30 +21,33 @@ function readerOf(deps: Partial<FrameReaderDeps>): FrameReader {
 }
 
 describe('a reader of frames', () => {
-  it.each([1, 100, 1000])('gives others their turn when its own is over, in messages of %i', async (size) => {
-    const turns = new Turns();
-    let handled = 0;
-    const reader = readerOf({
-      handle: () => {
-        handled++;
-        turns.spend(1);
-        return undefined;
-      },
-      turns,
-    });
-    for (let i = 0; i < 1000 / size; i++) reader.receive('{}\n'.repeat(size), 3 * size);
-    const perTurn: number[] = [];
-    while (handled < 1000) {
-      const before = handled;
-      await nextTurn();
-      perTurn.push(handled - before);
-    }
-    expect(handled).toBe(1000);
-    expect(Math.max(...perTurn)).toBeLessThanOrEqual(250);
-  });
+  it.each([1, 100, 1000])(
+    'gives others their slice when its own is over, in messages of %i',
+    async (size) => {
+      const slices = new Slices();
+      let handled = 0;
+      const reader = readerOf({
+        handle: () => {
+          handled++;
+          slices.spend(1);
+          return undefined;
+        },
+        slices,
+      });
+      for (let i = 0; i < 1000 / size; i++) reader.receive('{}\n'.repeat(size), 3 * size);
+      const perSlice: number[] = [];
+      while (handled < 1000) {
+        const before = handled;
+        await nextTurn();
+        perSlice.push(handled - before);
+      }
+      expect(handled).toBe(1000);
+      expect(Math.max(...perSlice)).toBeLessThanOrEqual(250);
+    },
+  );
 
-  it('refuses binary messages in their order, in turns with others', async () => {
-    const turns = new Turns();
+  it('refuses binary messages in their order, in slices with others', async () => {
+    const slices = new Slices();
     const events: string[] = [];
     const reader = readerOf({
       handle: (header) => {
@@ -53,13 +56,13 @@ describe('a reader of frames', () => {
       },
       refuseBinary: () => {
         events.push('binary');
-        turns.spend(200);
+        slices.spend(200);
       },
-      turns,
+      slices,
     });
     for (const message of ['a\n', binary, binary, 'b\n', binary] as const) reader.receive(message, 2);
     expect(events).toEqual(['a', 'binary', 'binary']);
-    while (turns.isOver) await nextTurn();
+    while (slices.isOver) await nextTurn();
     expect(events).toEqual(['a', 'binary', 'binary', 'b', 'binary']);
   });
 

@@ -1,5 +1,5 @@
 import { FrameCursor } from '@signalbox/protocol';
-import type { Turns } from '@signalbox/serving';
+import type { Slices } from '@signalbox/serving';
 
 /** The number of waiting characters above which nothing more is read from the socket. */
 const maxWaitingLength = 1024 * 1024;
@@ -12,9 +12,9 @@ export const binary = Symbol('binary');
 
 /**
  * The reason why no frame may be handled. `ended`: the connection is over, and waiting frames are dropped. `answers wait`: too many are
- * unread, and {@link FrameReader.wake} is called when they are read. `turn is over`: others have theirs. A number: the milliseconds to wait.
+ * unread, and {@link FrameReader.wake} is called when they are read. `slice is over`: others have theirs. A number: the milliseconds to wait.
  */
-export type Obstacle = 'ended' | 'answers wait' | 'turn is over' | number;
+export type Obstacle = 'ended' | 'answers wait' | 'slice is over' | number;
 
 /** The dependencies of a {@link FrameReader}. */
 export interface FrameReaderDeps {
@@ -33,8 +33,8 @@ export interface FrameReaderDeps {
   refuseBinary(): void;
   /** Returns the reason why the next frame may not be handled now, if there is one. It is asked once for each frame. */
   obstacle(): Obstacle | undefined;
-  /** The turns that the connection shares with those of its agent. */
-  turns: Turns;
+  /** The slices that the connection shares with those of its agent. */
+  slices: Slices;
   /** Stops reading from the socket. */
   pause(): void;
   /** Reads from the socket again. */
@@ -43,7 +43,7 @@ export interface FrameReaderDeps {
 
 /**
  * Passes the frames of one connection to their handler one after the other, in the order in which they came. Even if a WebSocket message
- * holds very many frames, other connections get their turn, and no more answers are made than the sender reads.
+ * holds very many frames, other connections get their slice, and no more answers are made than the sender reads.
  */
 export class FrameReader {
   readonly #deps: FrameReaderDeps;
@@ -129,7 +129,7 @@ export class FrameReader {
 
   #wait(reason: Exclude<Obstacle, 'ended'>): void {
     if (reason === 'answers wait') this.#state = 'waiting';
-    else if (reason === 'turn is over') this.#deps.turns.take(() => this.#run());
+    else if (reason === 'slice is over') this.#deps.slices.take(() => this.#run());
     else this.#hold(reason);
   }
 

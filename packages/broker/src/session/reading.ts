@@ -1,8 +1,8 @@
-import type { Turns } from '@signalbox/serving';
+import type { Slices } from '@signalbox/serving';
 import type { WebSocket } from 'ws';
 
-/** The reasons for which nothing is read from a connection: frames or answers that wait, or turns that are over. */
-export type PauseReason = 'frames wait' | 'answers wait' | Turns;
+/** The reasons for which nothing is read from a connection: frames or answers that wait, or slices that are over. */
+export type PauseReason = 'frames wait' | 'answers wait' | Slices;
 
 /** Pauses a socket for any number of reasons, and resumes it when none is left. */
 export class Reading {

@@ -31,7 +31,7 @@ export class Responder implements Producer {
     this.#budget = budget;
     this.#deps = deps;
     this.#recipients = {
-      isHeld: (inbox) => deps.delivery.isHeld(inbox),
+      isLeased: (inbox) => deps.delivery.isLeased(inbox),
       hasMembers: (group) => deps.groups.hasMembers(group),
     };
   }

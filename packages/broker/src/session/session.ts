@@ -10,7 +10,7 @@ import {
   parseClientFrame,
   type WelcomeFrame,
 } from '@signalbox/protocol';
-import type { Turns } from '@signalbox/serving';
+import type { Slices } from '@signalbox/serving';
 import type { WebSocket } from 'ws';
 import type { Caller } from '../frames/caller.ts';
 import type { FrameDeps } from '../frames/frame-deps.ts';
@@ -82,7 +82,7 @@ export class Session {
       countMessage: (bytes) => budget.charge(undefined, bytes),
       refuseBinary: () => this.#responder.refuse({ code: 'bad_frame', message: binaryMessage }),
       obstacle: this.#obstacle,
-      turns: budget.turns,
+      slices: budget.slices,
       pause: () => reading.pause('frames wait'),
       resume: () => reading.resume('frames wait'),
     });
@@ -91,7 +91,7 @@ export class Session {
     budget.take();
     deps.connected.add(this.caller, this.#tokenEnded);
     sockets.transport.prependListener('data', this.#partArrived);
-    budget.turns.add(this);
+    budget.slices.add(this);
   }
 
   /** False while the other side reads too slowly. */
@@ -124,14 +124,14 @@ export class Session {
     this.#reader.receive(message, bytes);
   }
 
-  /** Stops reading until {@link readOn} is called with the same turns. */
-  stopReading(turns: Turns): void {
-    this.#reading.pause(turns);
+  /** Stops reading until {@link readOn} is called with the same slices. */
+  stopReading(slices: Slices): void {
+    this.#reading.pause(slices);
   }
 
   /** Reads again from the socket. */
-  readOn(turns: Turns): void {
-    this.#reading.resume(turns);
+  readOn(slices: Slices): void {
+    this.#reading.resume(slices);
   }
 
   /** Takes a ping of this many bytes. It costs as much as an empty message. */
@@ -166,7 +166,7 @@ export class Session {
     const { budget } = this.caller;
     this.caller.isConnected = false;
     this.#sockets.transport.off('data', this.#partArrived);
-    budget.turns.remove(this);
+    budget.slices.remove(this);
     budget.giveBack();
     const { delivery, connected, followers, backups, reports, holds, lanes } = this.#deps;
     delivery.subscriptions.end(this.#outbox);
@@ -198,7 +198,7 @@ export class Session {
     const { isConnected, budget } = this.caller;
     if (!isConnected) return 'ended';
     if (!this.#isWelcome || !this.#outbox.writable) return 'answers wait';
-    if (budget.turns.isOver) return 'turn is over';
+    if (budget.slices.isOver) return 'slice is over';
     return budget.isOverdrawn ? this.#waitMs() || undefined : undefined;
   };
 

@@ -15,13 +15,13 @@ interface Client {
 }
 
 /** A request whose body may be read. */
-export interface Place extends Disposable {
+export interface Slot extends Disposable {
   /** Counts bytes that were read. Returns the milliseconds to wait before more are read, or 0. */
   read(bytes: number): number;
 }
 
-/** The reason why a request gets no place, with the setting that limits it. */
-export interface NoPlace {
+/** The reason why a request gets no slot, with the setting that limits it. */
+export interface NoSlot {
   /** True if the client itself uses too much, and false if all clients together do. */
   isOwn: boolean;
   message: string;
@@ -44,21 +44,21 @@ export class ClientLimits {
     this.#bytes = new Budget(bytesPerSecond, bytesPerSecond * burstSeconds.allBytes, monotonic());
   }
 
-  /** The requests that have a place. */
+  /** The requests that have a slot. */
   get bodies(): number {
     return this.#bodies;
   }
 
   /** Counts a request of an address. Returns the reason if it is refused because the address sends too many. */
-  count(address: string): NoPlace | undefined {
+  count(address: string): NoSlot | undefined {
     const waitMs = this.#client(address).requests.take(this.#monotonic());
     if (waitMs === 0) return undefined;
     const most = `${this.#limits.requestsPerAddress} requests a second`;
     return full(true, `at most ${most} from one address`, 'requestsPerAddress', waitMs);
   }
 
-  /** Gives a request to a webhook a place until the place is disposed. */
-  take(address: string, hook: string): Place | NoPlace {
+  /** Gives a request to a webhook a slot until the slot is disposed. */
+  take(address: string, hook: string): Slot | NoSlot {
     const { bodies, bodiesPerHook, bodiesPerAddress } = this.#limits;
     const client = this.#client(address);
     const ofHook = this.#bodiesOfHook.get(hook) ?? 0;
@@ -117,6 +117,6 @@ export class ClientLimits {
   }
 }
 
-function full(isOwn: boolean, most: string, setting: keyof Limits['webhooks'], retryAfterMs = 1000): NoPlace {
+function full(isOwn: boolean, most: string, setting: keyof Limits['webhooks'], retryAfterMs = 1000): NoSlot {
   return { isOwn, message: `${most}; see broker.limits.webhooks.${setting}`, retryAfterMs };
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorCode } from '@signalbox/protocol';
-import { type Answer, refusal, send } from '@signalbox/serving/monitoring';
+import { type Answer, beginAnswer, refusal, send } from '@signalbox/serving/monitoring';
 
 /** The reason why a request to a webhook is refused, for its sender, who learns nothing about agents and limits. */
 export interface HookRefusal {
@@ -81,15 +81,8 @@ export function sendAnswer(request: IncomingMessage, response: ServerResponse, a
     send(response, answer);
     return;
   }
-  const { status, headers, body } = answer;
-  const length = Buffer.byteLength(body);
-  response.writeHead(status, {
-    ...headers,
-    'cache-control': 'no-store',
-    'content-length': length,
-    connection: 'close',
-  });
-  response.write(body);
+  beginAnswer(response, answer);
+  response.write(answer.body);
   let left = linger.bytes;
   const timer = setTimeout(() => response.end(), linger.ms);
   const end = (): void => {

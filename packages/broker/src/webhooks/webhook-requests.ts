@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ErrorCode, frameCosts, isGroup } from '@signalbox/protocol';
-import type { Turns } from '@signalbox/serving';
+import type { Slices } from '@signalbox/serving';
 import { json } from '@signalbox/serving/monitoring';
 import type { NewMessage } from '@signalbox/store';
 import { nanoid } from 'nanoid';
@@ -10,7 +10,7 @@ import type { DeliverResult } from '../core/producer.ts';
 import { receiptOf } from '../frames/deliver/receipt.ts';
 import type { FrameDeps } from '../frames/frame-deps.ts';
 import { addressOf } from './address-of.ts';
-import { ClientLimits, type NoPlace, type Place } from './client-limits.ts';
+import { ClientLimits, type NoSlot, type Slot } from './client-limits.ts';
 import { type HookRefusal, hookRefusals, refusalOf, refusedAnswer, sendAnswer } from './hook-answers.ts';
 import { hookMessageBody, hookMessageId } from './hook-message.ts';
 import { readBody } from './read-body.ts';
@@ -49,11 +49,11 @@ interface Delivery {
 export class WebhookRequests {
   readonly #deps: WebhookDeps;
   readonly #clients: ClientLimits;
-  readonly #strangers: Turns;
+  readonly #strangers: Slices;
   #isStopping = false;
 
-  /** `strangers` are the turns that all unproved clients share. */
-  constructor(deps: WebhookDeps, strangers: Turns) {
+  /** `strangers` are the slices that all unproved clients share. */
+  constructor(deps: WebhookDeps, strangers: Slices) {
     this.#deps = deps;
     this.#strangers = strangers;
     this.#clients = new ClientLimits(deps.limits.forAll.webhooks, deps.monotonic);
@@ -90,16 +90,16 @@ export class WebhookRequests {
     }
     if (request.method !== 'POST') return hookRefusals.method;
     if (this.#isStopping) return hookRefusals.stopping;
-    const place = this.#clients.take(address, hook.name);
-    if ('message' in place) return this.#full(place, hook);
-    using held = place;
+    const slot = this.#clients.take(address, hook.name);
+    if ('message' in slot) return this.#full(slot, hook);
+    using held = slot;
     return await this.#receive(request, hook, held);
   }
 
   async #receive(
     request: IncomingMessage,
     hook: Hook,
-    place: Place,
+    slot: Slot,
   ): Promise<HookRefusal | { id: string; duplicate?: true } | 'gone'> {
     const { headers } = request;
     const { limits, now } = this.#deps;
@@ -110,7 +110,7 @@ export class WebhookRequests {
       onPiece: (piece) => {
         check.update(piece);
         this.#strangers.spend(frameCosts.hello);
-        return place.read(piece.length);
+        return slot.read(piece.length);
       },
     });
     if (content === 'gone') return 'gone';
@@ -207,14 +207,14 @@ export class WebhookRequests {
     });
     if (result.result === 'failed') log({ level: 'error', event: 'commit_failed', error: result.error });
     const receipt = receiptOf(message, result, limits, {
-      isHeld: (inbox) => delivery.isHeld(inbox),
+      isLeased: (inbox) => delivery.isLeased(inbox),
       hasMembers: (group) => groups.hasMembers(group),
     });
     if (!('type' in receipt)) return this.#noted(hook, receipt.code, receipt.message);
     return { id: receipt.id, ...(receipt.duplicate && { duplicate: true as const }) };
   }
 
-  #full({ isOwn, message, retryAfterMs }: NoPlace, hook: Hook | undefined): HookRefusal {
+  #full({ isOwn, message, retryAfterMs }: NoSlot, hook: Hook | undefined): HookRefusal {
     if (hook) this.#note(hook, 'rate_limited', message);
     else this.#deps.metrics.refused('rate_limited');
     const refusal = refusalOf('rate_limited', retryAfterMs);

@@ -2,6 +2,7 @@ import { lstat, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { laneLimits, messageOf } from '@signalbox/protocol';
 import { untrustedDirectory } from '@signalbox/protocol/internal';
+import { backoffMs } from '@signalbox/serving';
 import type { BrokerClient, Log } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
 import type { BrokerCalls } from '../requests/broker-calls.ts';
@@ -11,7 +12,7 @@ import { type LaneReceiver, OpenLane } from './open-lane.ts';
  * The time after the end of a lane before another one is opened, in milliseconds. It doubles with each attempt in vain, up to the longer one:
  * where there is no lane, such as on another machine, there will seldom be one later.
  */
-const openAgainMs = { first: 1_000, longest: 60_000 };
+const openAgain = { firstMs: 1_000, longestMs: 60_000, jitter: 0 };
 /** While more than this waits unread at the orchestrator, requests go through the broker. */
 const maxUnread = 1024 * 1024;
 
@@ -115,8 +116,7 @@ export class RequesterLane {
   }
 
   #tryLater(): void {
-    const { first, longest } = openAgainMs;
-    this.#tryFrom = this.#deps.clock.now() + Math.min(longest, first * 2 ** this.#inVain++);
+    this.#tryFrom = this.#deps.clock.now() + backoffMs(openAgain, this.#inVain++, 0);
   }
 
   async #connect(

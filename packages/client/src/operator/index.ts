@@ -5,6 +5,12 @@ export { type FailedProgram, listFailedPrograms } from './agents/failed-programs
 export { type BrokerStats, readStats } from './broker-stats.ts';
 export { acceptClock, type ClockHold, readClock } from './clock.ts';
 export {
+  listSchedules,
+  listWebhooks,
+  type ScheduleReport,
+  type WebhookReport,
+} from './configured-senders.ts';
+export {
   type DeadLetter,
   type DeadLetterChanges,
   dropDeadLetters,
@@ -23,7 +29,6 @@ export {
 export { type HistoryMessage, readHistory } from './history/history.ts';
 export { readTimeline, type Timeline, type TimelineEntry, type TimelineGroup } from './history/timeline.ts';
 export { type HoldTarget, listHolds, placeHold, releaseHolds } from './holds.ts';
-export { listWebhooks, type WebhookReport } from './hooks.ts';
 export {
   decideApproval,
   listApprovals,
@@ -38,8 +43,6 @@ export {
   type OrchestratorQuery,
   queryOrchestrator,
 } from './orchestrator/orchestrator-request.ts';
-export { listSchedules, type ScheduleReport } from './schedules.ts';
-export { makeSignInLink } from './sign-in-link.ts';
 export { type OrchestratorStatus, readStatus, type Status } from './status/read-status.ts';
 export { followTail, type Tail, type TailOptions } from './tail/follow-tail.ts';
 export type { TailEvent } from './tail/tail-event.ts';
@@ -48,6 +51,7 @@ export {
   issueToken,
   type ListedToken,
   listTokens,
+  makeSignInLink,
   revokeAgentTokens,
   revokeToken,
 } from './tokens.ts';

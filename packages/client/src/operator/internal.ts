@@ -6,9 +6,9 @@ export { isDiskNearlyFull, isStoreNearlyFull, littleRoomBytes } from './broker-s
 export { isNotableLeap } from './clock.ts';
 export { auditPageSize } from './history/audit.ts';
 export { checkToolPattern } from './holds.ts';
+export { countWaitingApprovals } from './orchestrator/approvals.ts';
 export { maxCalls, maxOwnCalls, requireOrchestrator } from './orchestrator/calls.ts';
 export { type FailedOutcome, outcomeError } from './orchestrator/failed-outcome.ts';
 export { replyError, sendOrchestratorRequest } from './orchestrator/orchestrator-request.ts';
 export { serverFailure } from './orchestrator/server-failure.ts';
-export { countWaitingApprovals } from './orchestrator/waiting-calls.ts';
 export { isRenewedByHand } from './tokens.ts';

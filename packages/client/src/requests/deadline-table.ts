@@ -1,7 +1,5 @@
+import { longestTimerMs } from '@signalbox/serving';
 import type { StartTimer } from '../clock.ts';
-
-/** The longest delay that a Node timer accepts. */
-const maxTimerMs = 2 ** 31 - 1;
 
 interface Entry {
   at: number;
@@ -74,7 +72,7 @@ export class DeadlineTable {
   #arm(at: number): void {
     this.#disarm();
     this.#armedFor = at;
-    const delay = Math.min(maxTimerMs, Math.max(0, Math.ceil(at - this.#now())));
+    const delay = Math.min(longestTimerMs, Math.max(0, Math.ceil(at - this.#now())));
     this.#cancelTimer = this.#startTimer(() => this.#fire(), delay);
   }
 

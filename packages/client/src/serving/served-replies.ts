@@ -1,11 +1,11 @@
 import { replyIdOf, type SignalboxError } from '@signalbox/protocol';
+import { backoffMs } from '@signalbox/serving';
 import type { TracedSpan, Tracing } from '@signalbox/serving/tracing';
 import { beginSend } from '@signalbox/serving/tracing/internal';
 import type { Log, ReplyEnd, ServedReply, ServeFailure } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
 import type { DeliveryOwner, DeliveryTable } from '../requests/delivery-table.ts';
 import { deliverFrame } from '../requests/outgoing.ts';
-import { backoffMs } from '../socket/backoff.ts';
 import type { Outbox } from '../socket/outbox.ts';
 import type { AcceptedRequest } from './accepted-request.ts';
 
@@ -29,7 +29,7 @@ export interface ReplyDeps {
 /** A reply outlives its request by this much, so that a requester that reconnects late still finds it. */
 const replyGraceMs = 5 * 60_000;
 const maxReplyRefusals = 5;
-const nackPolicy = { baseMs: 500, capMs: 10_000 };
+const nackPolicy = { firstMs: 500, longestMs: 10_000, jitter: 1 };
 
 /**
  * Sends a reply that settles its request in the same commit, again after each lost connection. Returns false, and sends
@@ -160,9 +160,8 @@ export function sendNack(
   how?: ServeFailure,
 ): void {
   if (seq === undefined || epoch !== deps.epoch()) return;
-  const delay_ms = Math.round(
-    how?.retryMs ?? backoffMs(nackPolicy, message.attempt ?? 0, deps.clock.random()),
-  );
+  const { attempt = 0 } = message;
+  const delay_ms = Math.round(how?.retryMs ?? backoffMs(nackPolicy, attempt, deps.clock.random()));
   const { counts = true, dead = false } = how ?? {};
   deps.outbox.control({
     ...{ type: 'nack', seqs: [seq], delay_ms, reason },

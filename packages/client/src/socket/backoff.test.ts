@@ -1,30 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { brokerError } from '../errors.ts';
-import {
-  backoffMs,
-  backoffPolicies,
-  eagerForMs,
-  healthyAfterMs,
-  ReconnectPacer,
-  refusalDelayMs,
-} from './backoff.ts';
+import { backoffPolicies, eagerForMs, healthyAfterMs, ReconnectPacer, refusalDelayMs } from './backoff.ts';
 
 const almostOne = 0.999_999;
-
-describe('back-off', () => {
-  it('doubles up to its cap and never goes past it', () => {
-    const waits = [0, 1, 2, 3, 4, 1000].map((attempt) =>
-      Math.round(backoffMs(backoffPolicies.worker, attempt, almostOne)),
-    );
-    expect(waits).toEqual([200, 400, 800, 1600, 2000, 2000]);
-    expect(Math.round(backoffMs(backoffPolicies.orchestrator, 1000, almostOne))).toBe(30_000);
-  });
-
-  it('spreads retries over the whole interval', () => {
-    expect(backoffMs(backoffPolicies.worker, 3, 0)).toBe(0);
-    expect(backoffMs(backoffPolicies.worker, 3, 0.5)).toBe(800);
-  });
-});
 
 describe('the reconnect pacer', () => {
   it('is eager for ten seconds after a healthy connection, then backs off from the start', () => {

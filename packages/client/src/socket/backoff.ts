@@ -1,17 +1,12 @@
 import type { SignalboxError } from '@signalbox/protocol';
+import { type Backoff, backoffMs } from '@signalbox/serving';
 import { retryAfterMsOf } from '../errors.ts';
-
-/** Exponential back-off with full jitter: the wait is uniform in `[0, min(capMs, baseMs · 2^attempt))`. */
-export interface BackoffPolicy {
-  baseMs: number;
-  capMs: number;
-}
 
 /** The back-off between reconnects, by who reconnects. */
 export const backoffPolicies = {
-  worker: { baseMs: 200, capMs: 2_000 },
-  orchestrator: { baseMs: 500, capMs: 30_000 },
-} as const satisfies Record<string, BackoffPolicy>;
+  worker: { firstMs: 200, longestMs: 2_000, jitter: 1 },
+  orchestrator: { firstMs: 500, longestMs: 30_000, jitter: 1 },
+} as const satisfies Record<string, Backoff>;
 
 /** A connection that lasts this long counts as healthy, in milliseconds. */
 export const healthyAfterMs = 10_000;
@@ -20,12 +15,7 @@ export const eagerForMs = 10_000;
 /** The longest wait between eager retries, in milliseconds. */
 export const eagerJitterMs = 250;
 
-/** Returns the wait before retry number `attempt` (from 0), in milliseconds. */
-export function backoffMs(policy: BackoffPolicy, attempt: number, random: number): number {
-  return random * Math.min(policy.capMs, policy.baseMs * 2 ** Math.min(attempt, 30));
-}
-
-const refusalPolicy = { baseMs: 100, capMs: 2_000 };
+const refusalPolicy = { firstMs: 100, longestMs: 2_000, jitter: 1 };
 
 /** Returns the wait before a refused frame is sent again: the time that the broker asked for, or a jittered back-off. */
 export function refusalDelayMs(error: SignalboxError, refusals: number, random: number): number {
@@ -41,14 +31,14 @@ export function refusalDelayMs(error: SignalboxError, refusals: number, random: 
  * clients sees them ever more slowly.
  */
 export class ReconnectPacer {
-  readonly #policy: BackoffPolicy;
+  readonly #policy: Backoff;
   readonly #addresses: number;
   /** Addresses that were not tried in this round. */
   #untried: number;
   #attempt = 0;
   #eagerUntil = Number.NEGATIVE_INFINITY;
 
-  constructor(policy: BackoffPolicy, addresses = 1) {
+  constructor(policy: Backoff, addresses = 1) {
     this.#policy = policy;
     this.#addresses = addresses;
     this.#untried = addresses - 1;

@@ -6,11 +6,12 @@ import {
   SignalboxError,
   type WelcomeFrame,
 } from '@signalbox/protocol';
+import type { Backoff } from '@signalbox/serving';
 import type { WebSocket } from 'ws';
 import type { ClientState, Log } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
 import { clientError, noBrokerReached, retryAfterMsOf } from '../errors.ts';
-import { type BackoffPolicy, ReconnectPacer } from './backoff.ts';
+import { ReconnectPacer } from './backoff.ts';
 import { Connection, type Loss } from './connection.ts';
 import { openWebSocket } from './open-web-socket.ts';
 
@@ -27,7 +28,7 @@ export interface SupervisorOptions {
   connectTimeoutMs: number;
   /** True: a first connection that failed is tried again. */
   waitForBroker: boolean;
-  policy: BackoffPolicy;
+  policy: Backoff;
   signal: AbortSignal | undefined;
   clock: Clock;
   log: Log;

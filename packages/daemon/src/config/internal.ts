@@ -14,7 +14,7 @@ export {
   searchedText,
 } from './discovery/find-config.ts';
 export { fileDigest } from './document/file-digest.ts';
-export { changeObstacle } from './exposure/change-obstacle.ts';
+export { changeObstacle, reloadObstacle } from './exposure/change-obstacle.ts';
 export {
   exposedConfiguration,
   exposedTokens,
@@ -23,7 +23,6 @@ export {
   heldBy,
   withExposureChecked,
 } from './exposure/exposures.ts';
-export { reloadObstacle } from './exposure/reload-obstacle.ts';
 export { settledPath } from './exposure/settled-path.ts';
 export { writableByOthers } from './exposure/writable-by-others.ts';
 export { formatListenAddress } from './listen-address.ts';

@@ -11,11 +11,9 @@ import { reads } from './api/reads.ts';
 import { EventStream } from './events/event-stream.ts';
 import { apiErrorOf, beginAnswer, sendError, sendJson } from './http/answers.ts';
 import type { PageFiles } from './http/page-files.ts';
-import { readJson } from './http/read-json.ts';
-import { refuseRequest } from './http/request-check.ts';
-import { keyHeader, readCookie, setCookie } from './sessions/session-cookie.ts';
+import { readJson, refuseRequest } from './http/request-check.ts';
 import { type OpenSession, Sessions } from './sessions/sessions.ts';
-import { joinToken, splitToken } from './sessions/split-token.ts';
+import { joinToken, keyHeader, readCookie, setCookie, splitToken } from './sessions/split-token.ts';
 
 /** The dependencies of a {@link Dashboard}. */
 export interface DashboardOptions {

@@ -1,4 +1,5 @@
 import { messageOf } from '@signalbox/protocol';
+import { boundedText } from '@signalbox/serving';
 import { type CryptoKey, createLocalJWKSet, errors, type JWTHeaderParameters } from 'jose';
 import { z } from 'zod';
 
@@ -237,11 +238,7 @@ async function fetchJson(url: string): Promise<unknown> {
     signal: AbortSignal.timeout(timeoutMs),
   });
   if (!response.ok) throw new Error(`${url} answered ${response.status}`);
-  let text = '';
-  const decoder = new TextDecoder();
-  for await (const part of response.body ?? []) {
-    text += decoder.decode(part as Uint8Array, { stream: true });
-    if (text.length > maxBytes) throw new Error(`${url} answered more than ${maxBytes} bytes`);
-  }
+  const { text, isWhole } = await boundedText(response.body, maxBytes);
+  if (!isWhole) throw new Error(`${url} answered more than ${maxBytes} bytes`);
   return JSON.parse(text);
 }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { markVariable } from '@signalbox/mcp-host/internal';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { backoffMs } from '@signalbox/serving';
 import { type ChildReport, errorOf, handedValue, supervisedVariable } from './child-report.ts';
 
 /** A program and its arguments. */
@@ -158,8 +159,7 @@ export class SupervisedChild<Ready> implements AsyncDisposable {
  */
 export function restartDelayMs(deathsInARow: number, random: number, longestMs: number): number {
   if (deathsInARow === 1) return 0;
-  const full = Math.min(longestMs, firstDelayMs * 2 ** (deathsInARow - 2));
-  return Math.round(full / 2 + (full / 2) * random);
+  return backoffMs({ firstMs: firstDelayMs, longestMs, jitter: 0.5 }, deathsInARow - 2, random);
 }
 
 /**

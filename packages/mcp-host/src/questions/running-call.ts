@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject } from '@signalbox/protocol';
+import { timerMs } from '@signalbox/serving';
 import type { ServerAnswer, ToolRequest } from '../server-connection.ts';
-import { mcpErrorCode, timerMs } from '../tool-calls/index.ts';
+import { mcpErrorCode } from '../tool-calls/index.ts';
 import type { AskableBy, ServerQuestion } from './addressee.ts';
 import { answerProblem } from './answer-check.ts';
 import type { Askable } from './askable.ts';

@@ -1,6 +1,5 @@
-export { deepestLevel, withTexts } from './json-texts.ts';
+export { deepestLevel, redactedData, withTexts } from './json-texts.ts';
 export { type RedactorOptions, redactorOf, shortestSecret, withoutCutSecret } from './redact.ts';
-export { isDeeperThan, redactedData } from './redacted-data.ts';
 export { isSecretName } from './secret-name.ts';
 export {
   type JudgedValue,

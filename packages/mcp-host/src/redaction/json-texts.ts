@@ -1,4 +1,4 @@
-import { isExactNumber } from '@signalbox/protocol';
+import { isDeeperThan, isExactNumber } from '@signalbox/protocol';
 
 /** The deepest level that {@link withTexts} reads. No reply nests nearly as deep, and data that did could exhaust the stack. */
 export const deepestLevel = 1000;
@@ -45,4 +45,15 @@ function withDistinctNames(fields: readonly [string, unknown][]): [string, unkno
     taken.add(free);
     return [free, item];
   });
+}
+
+const maxDataBytes = 16_384;
+const maxDataDepth = 24;
+
+/** Passes every text in JSON data through `redact`. Returns `undefined` for data above 16 KiB or deeper than 24 levels. */
+export function redactedData(data: unknown, redact: (text: string) => string): unknown {
+  if (isDeeperThan(data, maxDataDepth)) return undefined;
+  const clean = withTexts(data, redact);
+  const text = JSON.stringify(clean);
+  return text !== undefined && Buffer.byteLength(text) <= maxDataBytes ? clean : undefined;
 }

@@ -1,7 +1,7 @@
 import type { Client, StreamableHTTPClientTransport, Transport } from '@modelcontextprotocol/client';
 import { SignalboxError, workerFaceCapability } from '@signalbox/protocol';
+import { within } from '@signalbox/serving';
 import type { HttpServerConfig, McpServerConfig } from '../config/server-config.ts';
-import { happensWithin } from '../happens-within.ts';
 import { listLimitsOf } from '../inventory/tool-filter.ts';
 import type { Declared } from '../questions/askable.ts';
 import type { ServerQuestions } from '../questions/server-questions.ts';
@@ -12,15 +12,16 @@ import type { StartTrace } from '../servers/starts/start-failure.ts';
 import { type ProcessOptions, StdioTransport } from '../stdio/stdio-transport.ts';
 import { refuseRequests } from './forbidden-requests.ts';
 import { httpTransport } from './http-transport.ts';
-import { lazyUpstreamFetch } from './lazy-fetch.ts';
 import { LegacyCalls } from './legacy-calls.ts';
 import { OlderSessions } from './older-sessions.ts';
 import { deliverProgressFirst } from './progress-order.ts';
+import type { Fetch } from './request-fetch.ts';
 import { type ClientEvents, type ClientQuestions, newClient } from './sdk-client.ts';
 import { SdkConnection } from './sdk-connection.ts';
 import { failureOf } from './sdk-failure.ts';
 import { SessionLoss } from './session-loss.ts';
 import { keepResultsUntouched } from './untouched-results.ts';
+import type { UpstreamFetch } from './upstream-fetch.ts';
 
 const sessionEndMs = 1_000;
 /** The longest wait for the answer of an HTTP server to the question for its revision, in milliseconds. */
@@ -266,5 +267,16 @@ function isOwnFace(error: unknown): boolean {
 async function endSession(transport: StreamableHTTPClientTransport): Promise<void> {
   if (transport.sessionId === undefined) return;
   const ended = transport.terminateSession().catch(() => {});
-  await happensWithin(sessionEndMs, ended);
+  await within(ended, sessionEndMs);
+}
+
+/** Returns a {@link UpstreamFetch} that is opened by its first request: undici is slow to load, and few hosts have servers behind HTTP. */
+function lazyUpstreamFetch(): UpstreamFetch {
+  let opening: Promise<UpstreamFetch> | undefined;
+  const open = async (): Promise<UpstreamFetch> => (await import('./upstream-fetch.ts')).openUpstreamFetch();
+  const fetch: Fetch = async (url, init) => {
+    opening ??= open();
+    return (await opening).fetch(url, init);
+  };
+  return { fetch, close: async () => (await opening)?.close() };
 }

@@ -1,8 +1,9 @@
 import { isJsonObject, jsonSize, readJson } from '@signalbox/protocol';
+import { boundedText } from '@signalbox/serving';
 import { redactedData } from '../redaction/index.ts';
 import { type MessageBounds, tooLargeMessage } from '../too-large-answer.ts';
 import { boundedWords, type Failure, readRetryAfter } from '../tool-calls/index.ts';
-import type { OpenRequest } from './open-requests.ts';
+import type { UnansweredRequest } from './unanswered-requests.ts';
 
 /** The most bytes of a refusal that are read, unless it is JSON, which may be the answer to the request. */
 const longestText = 64 * 1024;
@@ -43,12 +44,12 @@ export function refusedRedirect(url: string | URL, { status, headers }: Response
  */
 export async function answerOrRefusal(
   response: Response,
-  { id, method }: Pick<OpenRequest, 'id' | 'method'>,
+  { id, method }: Pick<UnansweredRequest, 'id' | 'method'>,
   bounds: MessageBounds,
 ): Promise<Response | HttpRefusal> {
   const { status, headers } = response;
   const isJson = /[/+]json\b/i.test(headers.get('content-type') ?? '');
-  const { text, isWhole } = await beginningOf(response, isJson ? bounds.bytes : longestText);
+  const { text, isWhole } = await boundedText(untilBroken(response), isJson ? bounds.bytes : longestText);
   if (isJson && !isWhole && status >= 500)
     return new HttpRefusal({ kind: 'too_large', reason: tooLargeMessage('bytes', bounds) });
   const found = isWhole ? jsonRpcError(text, bounds) : undefined;
@@ -99,21 +100,10 @@ function jsonRpcError(text: string, { nodes }: MessageBounds): JsonRpcError | un
   }
 }
 
-async function beginningOf(
-  { body }: Response,
-  maxBytes: number,
-): Promise<{ text: string; isWhole: boolean }> {
-  const decoder = new TextDecoder();
-  let text = '';
-  let bytes = 0;
+async function* untilBroken({ body }: Response): AsyncIterable<Uint8Array> {
   try {
-    for await (const piece of body ?? []) {
-      text += decoder.decode(piece, { stream: true });
-      bytes += piece.length;
-      if (bytes > maxBytes) return { text, isWhole: false };
-    }
+    yield* body ?? [];
   } catch {
     // The part that has come says enough.
   }
-  return { text, isWhole: true };
 }

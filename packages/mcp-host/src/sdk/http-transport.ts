@@ -11,9 +11,9 @@ import { NoticeBudget } from '../notice-budget.ts';
 import { type Authorizer, authorizedFetch } from '../server-auth/index.ts';
 import { answerTooLarge } from '../too-large-answer.ts';
 import { MarkedNumbers } from './marked-numbers.ts';
-import { OpenRequests } from './open-requests.ts';
 import { type Fetch, type FetchObserver, requestFetch } from './request-fetch.ts';
 import { streamLost } from './sdk-failure.ts';
+import { UnansweredRequests } from './unanswered-requests.ts';
 import { keepResultsUntouched } from './untouched-results.ts';
 
 /** The shortest pause before a stream is opened again. A server may ask for a longer one, but not for none. */
@@ -54,7 +54,7 @@ export function httpTransport(
   observer: HttpObserver,
   { now, send: plainSend, authorizer }: HttpTransportOptions,
 ): StreamableHTTPClientTransport {
-  const requests = new OpenRequests();
+  const requests = new UnansweredRequests();
   const numbers = new MarkedNumbers();
   const onTooLarge: FetchObserver['onTooLarge'] = ({ message }, request) => {
     if (request === undefined) observer.onStreamTooLarge(message);

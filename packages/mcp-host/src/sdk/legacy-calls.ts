@@ -1,8 +1,8 @@
 import type { JSONRPCMessage, JSONRPCResponse, Transport } from '@modelcontextprotocol/client';
 import type { CancelSignal, OfferMethod } from '@signalbox/protocol';
-import { PassingMap } from '@signalbox/serving';
+import { PassingMap, timerMs } from '@signalbox/serving';
 import type { ServerAnswer, ToolRequest } from '../server-connection.ts';
-import { type ToolProgress, timerMs } from '../tool-calls/index.ts';
+import type { ToolProgress } from '../tool-calls/index.ts';
 import { progressOf } from './progress-of.ts';
 import { answeredFailure, failureOf } from './sdk-failure.ts';
 

@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { messageOf } from '@signalbox/protocol';
-import { happensWithin } from '../happens-within.ts';
+import { timerMs, within } from '@signalbox/serving';
 import type { ToolList } from '../inventory/tool-list.ts';
 import type { Declared } from '../questions/askable.ts';
 import type { RequestLimits, ServerAnswer, ServerConnection, ToolRequest } from '../server-connection.ts';
-import { untilAborted } from '../servers/until-aborted.ts';
-import { isSessionUnknown, timerMs } from '../tool-calls/index.ts';
+import { isSessionUnknown } from '../tool-calls/index.ts';
 
 /**
  * The most sessions beside one connection: of one agent, whose clients may declare different questions, and of all agents. A new one takes
@@ -91,7 +90,7 @@ export class OlderSessions {
     clearTimeout(session.idleTimer);
     try {
       const prepared = this.#prepare(session, name);
-      await untilAborted(happensWithin(timerMs(request.timeoutMs), prepared), request.signal);
+      await within(prepared, timerMs(request.timeoutMs), request.signal);
       const timeoutMs = deadline - now();
       if (request.signal.aborted || timeoutMs <= 0)
         return { failure: { kind: 'not_sent', reason: 'its session was not opened in time' } };

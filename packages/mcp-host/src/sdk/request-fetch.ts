@@ -6,7 +6,7 @@ import { type MessageBounds, tooLargeMessage } from '../too-large-answer.ts';
 import { answerOrRefusal, HttpRefusal, refusedRedirect } from './http-refusal.ts';
 import type { MarkedNumbers } from './marked-numbers.ts';
 import { MessageSize } from './message-size.ts';
-import type { OpenRequest } from './open-requests.ts';
+import type { UnansweredRequest } from './unanswered-requests.ts';
 
 /** The type of `fetch` as the SDK's transport calls it. */
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
@@ -24,14 +24,14 @@ export interface FetchObserver {
   /**
    * Called when a response is too large, or a message in it. The rest of it is not read. `request` is absent if the response answers none.
    */
-  onTooLarge(error: SignalboxError, request: OpenRequest | undefined): void;
+  onTooLarge(error: SignalboxError, request: UnansweredRequest | undefined): void;
 }
 
 /** The callbacks of a {@link requestFetch}, and the bounds of one message after decompression. */
 export interface RequestFetchOptions {
   send: Fetch;
   /** Returns the JSON-RPC request that the running code sends, if it sends one. */
-  request: () => OpenRequest | undefined;
+  request: () => UnansweredRequest | undefined;
   bounds: MessageBounds;
   /** Marks the exact numbers of all bodies. */
   numbers: MarkedNumbers;
@@ -134,7 +134,7 @@ function compressedTwice(): SignalboxError {
 }
 
 /** Returns the event that answers a request which was given up. The text ends a cut-off event first. */
-function answerToNobody({ id }: OpenRequest): Uint8Array {
+function answerToNobody({ id }: UnansweredRequest): Uint8Array {
   const error = { code: ProtocolErrorCode.InternalError, message: 'the request was given up' };
   return new TextEncoder().encode(`\n\ndata: ${JSON.stringify({ jsonrpc: '2.0', id, error })}\n\n`);
 }

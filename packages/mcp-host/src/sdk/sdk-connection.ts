@@ -16,12 +16,13 @@ import {
   tasksExtension,
 } from '@signalbox/protocol';
 import { abortSignalOf } from '@signalbox/protocol/internal';
+import { timerMs } from '@signalbox/serving';
 import type { EntryPage } from '../inventory/entry-list.ts';
 import { type OfferLimits, offerLists, type ReadOffers, readOfferList } from '../inventory/offer-list.ts';
 import { readToolList, type ToolList, type ToolListLimits, type ToolPage } from '../inventory/tool-list.ts';
 import type { AskedOfServer, ServerQuestions } from '../questions/server-questions.ts';
 import type { RequestLimits, ServerAnswer, ServerConnection, ToolRequest } from '../server-connection.ts';
-import { type ToolProgress, timerMs } from '../tool-calls/index.ts';
+import type { ToolProgress } from '../tool-calls/index.ts';
 import { FollowedResources } from './followed-resources.ts';
 import type { LegacyCalls } from './legacy-calls.ts';
 import type { OlderSessions } from './older-sessions.ts';

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { messageOf } from '@signalbox/protocol';
+import { boundedText } from '@signalbox/serving';
 import { networkFailure } from '../guarded-fetch/index.ts';
 import { readToolList, type ToolList, type ToolListLimits } from '../inventory/tool-list.ts';
 
@@ -44,14 +45,9 @@ async function download(url: string, fetchCard: typeof fetch, signal: AbortSigna
     signal: AbortSignal.any([late, signal]),
   });
   if (!response.ok) throw new CardError(`HTTP ${response.status}`);
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const part of response.body ?? []) {
-    size += part.length;
-    if (size > maxBytes) throw new CardError('it is larger than 4 MiB');
-    parts.push(Buffer.from(part));
-  }
-  return Buffer.concat(parts).toString('utf8');
+  const { text, isWhole } = await boundedText(response.body, maxBytes);
+  if (!isWhole) throw new CardError('it is larger than 4 MiB');
+  return text;
 }
 
 /** Returns the reason without the card's address, which may hold a secret, and without its content. */

@@ -12,19 +12,18 @@ import {
   readJson,
   SignalboxError,
 } from '@signalbox/protocol';
+import { LineWriter, late, within } from '@signalbox/serving';
 import type { CloseGrace } from '../config/host-tuning.ts';
 import type { StdioServerConfig } from '../config/server-config.ts';
 import { limitsOf, maxAnswerNodes } from '../config/server-limits.ts';
 import { withoutCutSecret } from '../config/server-secrets.ts';
 import { markVariable } from '../environment/inherited-variables.ts';
 import { serverEnvironment } from '../environment/server-environment.ts';
-import { happensWithin } from '../happens-within.ts';
 import { mendedMessage, uselessAnswer } from '../mended-message.ts';
 import { NoticeBudget } from '../notice-budget.ts';
 import type { StartObstacle } from '../servers/starts/start-failure.ts';
 import { answerTooLarge, tooLargeMessage } from '../too-large-answer.ts';
 import { ByteRing } from './byte-ring.ts';
-import { LineWriter } from './line-writer.ts';
 import { PacedLines } from './paced-lines.ts';
 import { codeOf, startProblem } from './start-problem.ts';
 
@@ -297,7 +296,7 @@ export class StdioTransport {
     this.#signalGroup('SIGKILL');
     const child = this.#child!;
     if (!child.stdout.readableEnded)
-      await happensWithin(lastOutputMs, new Promise((resolve) => child.stdout.once('close', resolve)));
+      await within(new Promise((resolve) => child.stdout.once('close', resolve)), lastOutputMs);
     this.#paced.stop();
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
     this.#gone.resolve();
@@ -314,8 +313,8 @@ export class StdioTransport {
     }
   }
 
-  #exitsWithin(ms: number): Promise<boolean> {
-    return happensWithin(ms, this.#gone.promise);
+  async #exitsWithin(ms: number): Promise<boolean> {
+    return (await within(this.#gone.promise, ms)) !== late;
   }
 }
 

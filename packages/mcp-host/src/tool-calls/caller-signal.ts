@@ -1,5 +1,5 @@
 import { type CancelSignal, SignalboxError, type ToolCallError, toolCallError } from '@signalbox/protocol';
-import { timerMs } from './timer-ms.ts';
+import { timerMs } from '@signalbox/serving';
 
 /** Tells whether the caller cancelled the call. A signal that aborted because a deadline passed means a timeout instead. */
 export function gaveUp({ aborted, reason }: CancelSignal): boolean {

@@ -14,7 +14,6 @@ export { type Failure, isSessionUnknown, redactedFailure } from './errors/failur
 export { mcpErrorCode } from './errors/mcp-error-code.ts';
 export { readRetryAfter } from './errors/retry-after.ts';
 export { boundedWords, serversWords } from './errors/servers-words.ts';
-export { timerMs } from './timer-ms.ts';
 export type {
   AskingCall,
   Caller,

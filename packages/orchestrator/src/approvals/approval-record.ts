@@ -138,3 +138,12 @@ export function shownStanding(record: StandingRecord): StandingApproval {
 function shownDecider({ tokenId, agent, standing }: Decider): NonNullable<Approval['by']> {
   return { token_id: tokenId, agent, ...(standing !== undefined && { standing }) };
 }
+
+/** Letters and digits that people do not confuse. */
+const alphabet = '23456789abcdefghjkmnpqrstvwxyz';
+const idLength = 6;
+
+/** Makes an id that people can read out and type. `random` returns whole numbers below its argument. */
+export function newApprovalId(random: (below: number) => number): string {
+  return Array.from({ length: idLength }, () => alphabet[random(alphabet.length)]).join('');
+}

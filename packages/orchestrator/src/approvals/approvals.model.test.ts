@@ -9,7 +9,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { answerApprovals } from '../operator/approval-operations.ts';
 import { Approvals, type ApprovalsDeps } from './approvals.ts';
-import type { AskedCall, Decision } from './asked-decision.ts';
+import type { AskedCall, Decision } from './waiting-requests.ts';
 
 const deadlineMs = 1_000_000;
 

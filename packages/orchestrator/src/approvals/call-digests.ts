@@ -1,15 +1,10 @@
 import { createHmac } from 'node:crypto';
-import {
-  deepestLevel,
-  isDeeperThan,
-  redactorOf,
-  withoutSecrets,
-  withTexts,
-} from '@signalbox/mcp-host/redaction';
+import { deepestLevel, redactorOf, withoutSecrets, withTexts } from '@signalbox/mcp-host/redaction';
 import type { NamedSecret } from '@signalbox/mcp-host/tool-calls';
 import { canonicalJson } from '@signalbox/mcp-host/tool-calls';
 import {
   type CallRequest,
+  isDeeperThan,
   isJsonObject,
   type RequestMeta,
   readJson,

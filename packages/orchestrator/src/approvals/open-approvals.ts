@@ -1,17 +1,114 @@
 import type { BrokerClient, Log } from '@signalbox/client';
 import { messageOf } from '@signalbox/protocol';
-import type { Fault } from '@signalbox/serving';
+import { type Fault, timerMs } from '@signalbox/serving';
 import type { ApprovalRecord, ApprovalStore, StandingRecord } from '@signalbox/store/journal';
 import type { AuditTrail } from '../audit/audit-trail.ts';
-import { approvalEvents } from './approval-audit.ts';
-import { type ApprovalEvent, differenceFrom, isQuestion } from './approval-record.ts';
-import { type Decided, OpenApproval } from './open-approval.ts';
-import type { WaitingPlaces } from './waiting-places.ts';
+import { approvalEvents } from './approval-notices.ts';
+import { type ApprovalEvent, differenceFrom, endBy, isQuestion } from './approval-record.ts';
+import type { WaitingSlots } from './waiting-slots.ts';
 
 /** The time between two checks for calls that their callers cancelled while this process was away, in milliseconds. */
 const defaultSweepEveryMs = 30_000;
 /** The most calls in one question to the broker. */
 const sweptAtOnce = 64;
+
+/** The dependencies of an {@link OpenApproval}. */
+interface OpenApprovalDeps {
+  store: Pick<ApprovalStore, 'end' | 'find'>;
+  /** Epoch milliseconds. */
+  now: () => number;
+  /** Called once, when the end of the approval is on the disk, whether this process or another one wrote it. */
+  onEnded: (approval: OpenApproval, by: { isOwn: boolean }) => void;
+  /** Called if an end without a waiting caller can't be written. */
+  onFailed: (approval: OpenApproval, thrown: unknown) => void;
+}
+
+/** The result of an event. `isDone` is false if the approval had ended, or ended for another reason. */
+export interface Decided {
+  record: ApprovalRecord;
+  isDone: boolean;
+}
+
+/** An approval that has not ended. It expires at its deadline unless it ends earlier. */
+export class OpenApproval implements Disposable {
+  /** The record as it is stored. */
+  record: ApprovalRecord;
+  /** Resolves when the record is on the disk. */
+  written: Promise<void> = Promise.resolve();
+  /** Called when the approval has ended; absent while its request is not here. */
+  onDecided: ((record: ApprovalRecord) => void) | undefined;
+  /** The time at which its caller was found to wait no longer, in epoch milliseconds; `undefined` while the caller may wait. */
+  leftAt: number | undefined;
+  readonly #deps: OpenApprovalDeps;
+  #ending: Promise<unknown> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(record: ApprovalRecord, deps: OpenApprovalDeps) {
+    this.record = record;
+    this.#deps = deps;
+    this.#expireInTime();
+  }
+
+  /** True while an end is being written. */
+  get isEnding(): boolean {
+    return this.#ending !== undefined;
+  }
+
+  /**
+   * Ends the approval by an event. Simultaneous events are written one after the other, and only the first counts. Rejects if it can't be
+   * written.
+   */
+  async end(event: ApprovalEvent, standing?: StandingRecord): Promise<Decided> {
+    while (this.#ending) await this.#ending.catch(() => {});
+    const { store, now, onEnded } = this.#deps;
+    const outcome = endBy(this.record, event, now());
+    if (!outcome) return { record: this.record, isDone: false };
+    const { end, isDone } = outcome;
+    const { id } = this.record;
+    let isFirst = false;
+    const write = async () => {
+      await this.written;
+      isFirst = await store.end(id, end, isDone ? standing : undefined);
+      this.record = isFirst ? { ...this.record, end } : ((await store.find(id)) ?? this.record);
+    };
+    this.#ending = write();
+    try {
+      await this.#ending;
+    } finally {
+      this.#ending = undefined;
+    }
+    this[Symbol.dispose]();
+    onEnded(this, { isOwn: isFirst });
+    this.onDecided?.(this.record);
+    return { record: this.record, isDone: isDone && isFirst };
+  }
+
+  /** Takes over the end that another process has written. */
+  endedElsewhere(record: ApprovalRecord): void {
+    if (this.#ending) return;
+    this.record = record;
+    this[Symbol.dispose]();
+    this.#deps.onEnded(this, { isOwn: false });
+    this.onDecided?.(record);
+  }
+
+  /** Ends the approval by an event whose result nobody waits for. */
+  endQuietly(event: ApprovalEvent): void {
+    this.end(event).catch((thrown) => this.#deps.onFailed(this, thrown));
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+  }
+
+  #expireInTime(): void {
+    const waitMs = this.record.deadlineAt - this.#deps.now();
+    this.#timer = setTimeout(() => {
+      if (this.#deps.now() < this.record.deadlineAt) this.#expireInTime();
+      else this.endQuietly({ kind: 'expire' });
+    }, timerMs(waitMs)).unref();
+  }
+}
 
 /** The dependencies of {@link OpenApprovals}. */
 export interface OpenApprovalsDeps {
@@ -19,8 +116,8 @@ export interface OpenApprovalsDeps {
   client: Pick<BrokerClient, 'find'>;
   /** Returns a hash of the present definition of a tool; `undefined` if no tool has this name now. */
   definitionHash: (tool: string) => string | undefined;
-  /** The places of waiting calls. */
-  places: WaitingPlaces;
+  /** The slots of waiting calls. */
+  slots: WaitingSlots;
   /**
    * Called when the end of an approval is on the disk, before its own request hears of it. `isOwn` is true if this process wrote it.
    */
@@ -85,9 +182,9 @@ export class OpenApprovals implements Disposable {
     };
   }
 
-  /** Adds an approval, which takes a place. `minter` is the minting token that issued the agent's token, if one did. */
+  /** Adds an approval, which takes a slot. `minter` is the minting token that issued the agent's token, if one did. */
   add(record: ApprovalRecord, minter?: string): OpenApproval {
-    const { store, now, audit, fault, places, onEnded } = this.#deps;
+    const { store, now, audit, fault, slots, onEnded } = this.#deps;
     const open = new OpenApproval(record, {
       store,
       now,
@@ -100,7 +197,7 @@ export class OpenApprovals implements Disposable {
       onFailed: (failed, thrown) => this.#logFailure(failed.record, thrown),
     });
     this.#open.set(record.id, open);
-    places.take(record.agent, minter);
+    slots.take(record.agent, minter);
     return open;
   }
 
@@ -190,7 +287,7 @@ export class OpenApprovals implements Disposable {
   }
 
   #remove({ record }: OpenApproval): void {
-    if (this.#open.delete(record.id)) this.#deps.places.giveBack(record.agent);
+    if (this.#open.delete(record.id)) this.#deps.slots.giveBack(record.agent);
   }
 
   /** Finds what was cancelled while no orchestrator was connected. Questions of agents' CLIs end; people can still decide on calls. */

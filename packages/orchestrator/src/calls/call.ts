@@ -8,15 +8,15 @@ import type { CallSubject } from '../holds/held-calls.ts';
 import type { JournaledCall } from '../journal/journaled-call.ts';
 import type { TaskRound } from '../tasks/task-call.ts';
 import type { ReadArguments } from './call-arguments.ts';
+import type { CallSlot } from './call-room.ts';
 import type { Moment } from './leapt-deadline.ts';
-import type { RequestPlace } from './request-room.ts';
 import type { CallName, TrackedCall } from './tracked-call.ts';
 
 /** A call as it arrives. */
 export interface IncomingCall {
   request: ServedRequest;
   body: CallRequest;
-  place: RequestPlace;
+  slot: CallSlot;
   /** Set if the call is a permission question: the agent's CLI, in place of a server, and the tool that the question is about. */
   question?: ToolOrigin | undefined;
   /** Set if the call is a later round of a task. */
@@ -27,7 +27,7 @@ export interface IncomingCall {
 export class Call {
   readonly request: ServedRequest;
   readonly body: CallRequest;
-  readonly place: RequestPlace;
+  readonly slot: CallSlot;
   readonly name: CallName;
   readonly question: ToolOrigin | undefined;
   readonly taskRound: TaskRound | undefined;
@@ -79,11 +79,11 @@ export class Call {
   /** Journal: the work right before it is sent. */
   beforeSend: CallOptions['beforeSend'];
 
-  constructor({ request, body, place, question, taskRound }: IncomingCall) {
+  constructor({ request, body, slot, question, taskRound }: IncomingCall) {
     const { id, from, thread } = request.message;
     this.request = request;
     this.body = body;
-    this.place = place;
+    this.slot = slot;
     this.name = { agent: from.agent, requestId: id, role: from.role, tool: body.tool, thread };
     this.question = question;
     this.taskRound = taskRound;

@@ -41,7 +41,7 @@ export function permissionQuestion(deps: CallDeps): Pass<Attempt> {
 }
 
 async function decide({ approvals, holds }: CallDeps, call: Call): Promise<Attempt> {
-  const { request, body, place, tracked, asked, question } = call;
+  const { request, body, slot, tracked, asked, question } = call;
   const { agent, requestId, role, tool } = call.name;
   if (!approvals || !question) return { error: nobodyToAsk() };
   if (asked) tracked.cleared(asked.id);
@@ -51,7 +51,7 @@ async function decide({ approvals, holds }: CallDeps, call: Call): Promise<Attem
   const shown = approvals.shown(args);
   if ('problem' in shown) return { error: unfitArguments(shown.problem) };
   // Many questions wait for a long time: their number bounds what they hold, so they take no room of others.
-  place[Symbol.dispose]();
+  slot[Symbol.dispose]();
   const decision = await approvals.ask({
     request,
     bound: { agent, requestId, role, tool, definitionHash: unknownDefinition, argumentsHash: shown.hash },

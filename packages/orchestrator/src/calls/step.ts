@@ -17,7 +17,7 @@ import type { CallScheduler } from '../scheduling/call-scheduler.ts';
 import type { Call } from './call.ts';
 import type { readArguments } from './call-arguments.ts';
 import type { CallRegistry } from './call-registry.ts';
-import type { LargeTurns } from './large-turns.ts';
+import type { LargeSlices } from './large-slices.ts';
 
 /** The dependencies of the steps of a call. */
 export interface CallDeps {
@@ -37,9 +37,9 @@ export interface CallDeps {
   /** Returns the minting token that issued the token of an agent. Never rejects. */
   minterOf: (agent: string) => Promise<string | undefined>;
   /** Reads the arguments of large requests one after the other. */
-  reading: LargeTurns;
-  /** The turns of large replies: one is sent when the one before it is stored. */
-  replies: LargeTurns;
+  reading: LargeSlices;
+  /** The slices of large replies: one is sent when the one before it is stored. */
+  replies: LargeSlices;
   /** The longest reply that can be delivered, in bytes. */
   maxReplyBytes: () => number;
   /** The longest run of a call that sets no timeout of its own, in milliseconds. */

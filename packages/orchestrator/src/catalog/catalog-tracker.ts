@@ -14,7 +14,6 @@ import { type RepeatLists, repeatOverrideFor } from '../roles/repeat-lists.ts';
 import { type Catalog, createCatalog } from './catalog.ts';
 import { announceCatalog, ManifestAnnouncements } from './manifest-announcement.ts';
 import { ToolChanges } from './tool-changes.ts';
-import { unshownOf } from './unshown-tools.ts';
 
 /** Keeps the catalog of the host's latest inventory under the latest policy, and announces each change in order. */
 export interface CatalogTracker {
@@ -116,4 +115,27 @@ function withRepeatOverrides(inventory: Inventory, repeat: RepeatLists): Invento
     hidden: hidden.map(withWord),
     sent: new Map(Array.from(sent, ([name, tool]) => [name, withWord(tool)])),
   };
+}
+
+/** The most tools that are named in one report. */
+const maxNamed = 20;
+
+/** Reports which listed tools of a server certain clients leave out or change, tools with the same client and reason together. */
+function unshownOf(
+  server: string,
+  { tools, origins }: Pick<Inventory, 'tools' | 'origins'>,
+  clientForms: ClientForms,
+): UnshownReport[] {
+  const reports = new Map<string, UnshownReport>();
+  for (const { name, inputSchema } of tools) {
+    if (origins.get(name)?.server !== server) continue;
+    for (const { client, how, why } of clientForms.of(inputSchema).unshown) {
+      const key = JSON.stringify([client, how, why]);
+      const report = reports.get(key) ?? { client, how, why, tools: [], count: 0 };
+      reports.set(key, report);
+      report.count++;
+      if (report.tools.length < maxNamed) report.tools.push(name);
+    }
+  }
+  return [...reports.values()];
 }

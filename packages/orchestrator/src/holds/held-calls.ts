@@ -1,9 +1,8 @@
 import type { HoldsListener, ServedRequest } from '@signalbox/client';
 import type { ToolOrigin } from '@signalbox/mcp-host';
-import { timerMs } from '@signalbox/mcp-host/tool-calls';
 import { type Hold, isPrivileged, SignalboxError, type ToolCallError } from '@signalbox/protocol';
 import { holdText, isOnAgent } from '@signalbox/protocol/internal';
-import { type ListPlace, PassingList, SharedRoom } from '@signalbox/serving';
+import { type ListPlace, PassingList, SharedRoom, timerMs } from '@signalbox/serving';
 import { matchesResource } from '../roles/resource-pattern.ts';
 import { matchesTool } from '../roles/tool-pattern.ts';
 import { cancelledWhileHeld, heldTooLong, tooManyHeld } from './hold-errors.ts';

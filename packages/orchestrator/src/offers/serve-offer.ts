@@ -17,8 +17,8 @@ import { callEvent } from '../audit/call-events.ts';
 import type { BudgetLedger } from '../budgets/budget-ledger.ts';
 import { type BoundedReply, boundedReply } from '../calls/bounded-reply.ts';
 import { outcomeOf } from '../calls/call-outcome.ts';
-import { type LargeTurns, largeLength } from '../calls/large-turns.ts';
-import type { RequestPlace } from '../calls/request-room.ts';
+import type { CallSlot } from '../calls/call-room.ts';
+import { type LargeSlices, largeLength } from '../calls/large-slices.ts';
 import { maySeeReply, panicError } from '../calls/tool-refusals.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
@@ -45,8 +45,8 @@ export interface OfferDeps {
   maxReplyBytes: () => number;
   /** Returns the minting token that issued the token of an agent. Never rejects. */
   minterOf: (agent: string) => Promise<string | undefined>;
-  /** The turns of large replies: one is sent when the one before it is stored. */
-  replies: LargeTurns;
+  /** The slices of large replies: one is sent when the one before it is stored. */
+  replies: LargeSlices;
   audit: Pick<AuditTrail, 'record'>;
   log: Log;
   /** Epoch milliseconds. */
@@ -57,7 +57,7 @@ export interface OfferDeps {
 interface OfferCall {
   request: ServedRequest;
   body: OfferRequest;
-  place: RequestPlace;
+  slot: CallSlot;
 }
 
 /** The end of a request, and its facts for the audit log. */
@@ -107,9 +107,9 @@ export async function serveOffer(deps: OfferDeps, call: OfferCall): Promise<Serv
   };
   const detail = 'kept' in reply ? keptText({ reply, keptBytes: reply.kept.bytes }) : (ended.detail ?? '');
   deps.audit.record(callEvent(record, { rule: ended.rule, detail }));
-  const endTurn = text.length > largeLength ? await deps.replies.next() : undefined;
+  const endSlice = text.length > largeLength ? await deps.replies.next() : undefined;
   const errorCode = 'error' in reply ? reply.error.code : undefined;
-  return { kind: 'mcp_reply', body: reply, errorCode, settled: () => endTurn?.() };
+  return { kind: 'mcp_reply', body: reply, errorCode, settled: () => endSlice?.() };
 }
 
 /** Makes a reply that can be delivered. The answer to a read that is too long for that is kept, and its reader is told where. */
@@ -128,15 +128,15 @@ async function deliverable(deps: OfferDeps, { request }: OfferCall, ended: Offer
 }
 
 async function runOffer(deps: OfferDeps, call: OfferCall): Promise<OfferEnd | typeof handBack> {
-  const { request, place } = call;
+  const { request, slot } = call;
   for (;;) {
     const ended = await tryOffer(deps, call);
     if (ended === handBack || !('onHold' in ended)) return ended;
-    place[Symbol.dispose]();
+    slot[Symbol.dispose]();
     const end = await deps.holds.wait({ request, subject: ended.onHold, onHold: () => {} });
     if (end.status === 'handed_back') return handBack;
     if (end.status === 'refused') return failed(end.error);
-    const full = place.take(request.message.body ?? '');
+    const full = slot.take(request.message.body ?? '');
     if (full) return failed(full);
   }
 }
@@ -169,7 +169,7 @@ async function tryOffer(deps: OfferDeps, call: OfferCall): Promise<OfferEnd | ty
   );
 }
 
-/** Stands for a place in the budget of a role where none is taken. */
+/** Stands for a slot in the budget of a role where none is taken. */
 const unpaid = { takeBack: () => {}, refusal: undefined };
 
 /** The server, or the orchestrator itself, that answers a request, under its name in queues and holds. */

@@ -98,7 +98,7 @@ export async function answerStandingApprovals(
   asker: Sender,
 ): Promise<McpReply> {
   await approvals?.endOrphaned();
-  const standing = approvals?.standing.list() ?? [];
+  const standing = approvals?.standing() ?? [];
   return { data: { standing: standing.filter(({ role }) => seesRole(asker, role)).map(shownStanding) } };
 }
 
@@ -134,7 +134,7 @@ export async function answerDecide(
           by: { ...by, tokenId: asker.token.session_of ?? asker.token.id },
           ...why,
         };
-  if (standing && approvals.standing.list().length >= maxStanding)
+  if (standing && approvals.standing().length >= maxStanding)
     return refused(
       'quota_exceeded',
       `${maxStanding} standing approvals are in force, the most that may be; revoke one`,
@@ -155,7 +155,7 @@ export async function answerRevokeStanding(
   asker: Sender,
   { id }: RevokeStandingRequest,
 ): Promise<McpReply> {
-  const standing = approvals?.standing.list().find((one) => one.id === id);
+  const standing = approvals?.standing().find((one) => one.id === id);
   if (!approvals || !standing || !seesRole(asker, standing.role)) {
     return refused(
       'invalid_arguments',

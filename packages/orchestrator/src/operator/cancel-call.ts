@@ -6,6 +6,7 @@ import {
   type Sender,
   toolCallError,
 } from '@signalbox/protocol';
+import { within } from '@signalbox/serving';
 import type { CallKey, Journal } from '@signalbox/store/journal';
 import type { Approvals } from '../approvals/approvals.ts';
 import type { CallRegistry } from '../calls/call-registry.ts';
@@ -32,7 +33,7 @@ export async function answerCancelCall(
   if (!call) return await endedBefore(deps, key);
   const { state } = call;
   await stopCall(deps, call, { by: asker, reason });
-  await Promise.race([call.over, after(endMs)]);
+  await within(call.over, endMs);
   const { outcome } = call;
   const data: CancelCallReply = {
     cancelled: outcome === undefined || outcome === 'cancelled',
@@ -83,10 +84,4 @@ async function endedBefore({ registry, journal }: CancelCallDeps, key: CallKey):
       hint: 'It has not come yet, or is forgotten. signalbox tools calls lists those that are known.',
     }),
   };
-}
-
-function after(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
-  });
 }

@@ -1,4 +1,5 @@
-import type { HostedDefinition, McpHost } from '@signalbox/mcp-host';
+import { createHash } from 'node:crypto';
+import type { HostedDefinition, McpHost, SeenDefinition } from '@signalbox/mcp-host';
 import {
   type AcceptDefinitionsReply,
   type AcceptDefinitionsRequest,
@@ -12,7 +13,6 @@ import {
 } from '@signalbox/protocol';
 import { nearestName } from '@signalbox/protocol/internal';
 import { type DiffRoom, definitionDiff } from '../definitions/definition-diff.ts';
-import { seenText, withheldAmong } from '../definitions/seen-definitions.ts';
 
 /** The most definitions in one answer. */
 const maxListed = 2000;
@@ -190,4 +190,17 @@ function unknownName(name: string, known: readonly HostedDefinition[]): McpReply
 function invalid(message: string, hint?: string): McpReply {
   const options = { mayHaveRun: false, ...(hint !== undefined && { hint }) };
   return { error: toolCallError('invalid_arguments', message, options) };
+}
+
+/** Lists the withheld definitions in the form in which they are accepted. */
+function withheldAmong(definitions: readonly HostedDefinition[]): SeenDefinition[] {
+  return definitions.flatMap(({ kind, name, state, offered }) =>
+    offered && (state === 'changed' || state === 'new') ? [{ kind, name, hash: offered.hash }] : [],
+  );
+}
+
+/** Returns a short text that identifies these definitions, each as its server offers it. Another set has another text. */
+function seenText(definitions: readonly SeenDefinition[]): string {
+  const keys = definitions.map(({ kind, name, hash }) => JSON.stringify([kind, name, hash])).sort();
+  return createHash('sha256').update(JSON.stringify(keys)).digest('base64url').slice(0, 22);
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { LargeTurns } from '../calls/large-turns.ts';
+import { LargeSlices } from '../calls/large-slices.ts';
 import { keepLarge } from './keep-large.ts';
 import { ResultStore } from './result-store.ts';
 
@@ -18,7 +18,7 @@ test('A large result is kept although the broker is away, and nobody knows the m
     };
     const call = { agent: 'rosa', requestId: '1', role: 'reader', tool: 'mcp_log__read' };
     const result = { content: [{ type: 'text', text: 'x'.repeat(20_000) }] };
-    const deps = { results, minterOf, replies: new LargeTurns(() => 0) };
+    const deps = { results, minterOf, replies: new LargeSlices(() => 0) };
     const keeping = keepLarge(deps, call, { maxInlineBytes: 8192 }, { result });
     await asked.promise;
     vi.advanceTimersByTime(1_000);

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { keptResultUri, type McpReply, type McpResult, readJson, withoutTokens } from '@signalbox/protocol';
 import { figure } from '@signalbox/protocol/internal';
-import { type LargeTurns, largeLength } from '../calls/large-turns.ts';
+import { late, within } from '@signalbox/serving';
+import { type LargeSlices, largeLength } from '../calls/large-slices.ts';
 import type { ResultRule } from './result-rules.ts';
 import { type KeptCall, keptAnswerMs, type ResultStore } from './result-store.ts';
 
@@ -10,8 +11,8 @@ export interface KeepLargeDeps {
   results: ResultStore | undefined;
   /** Returns the minting token that issued the token of an agent. Never rejects. */
   minterOf: (agent: string) => Promise<string | undefined>;
-  /** The turns of large replies. */
-  replies: LargeTurns;
+  /** The slices of large replies. */
+  replies: LargeSlices;
 }
 
 /** A reply for a caller. */
@@ -39,7 +40,7 @@ export async function keepLarge(
   if (bytes <= rule.maxInlineBytes) return { reply };
   if (!results) return unkept(reply.result, bytes, 'this orchestrator has no folder for it');
   const minter = await soon(minterOf(call.agent));
-  const endTurn = text.length > largeLength ? await replies.next() : undefined;
+  const endSlice = text.length > largeLength ? await replies.next() : undefined;
   try {
     // A server may have read a token somewhere.
     const clean = withoutTokens(text);
@@ -49,7 +50,7 @@ export async function keepLarge(
       ? { reply: { result: keeping.preview }, keptBytes: bytes }
       : unkept(reply.result, bytes, keeping.notKept);
   } finally {
-    endTurn?.();
+    endSlice?.();
   }
 }
 
@@ -74,7 +75,7 @@ export async function keepAnswer(
   if (text === undefined) return { notKept: 'it nests too deeply' };
   if (!results) return { notKept: 'this orchestrator has no folder for it' };
   const minter = await soon(minterOf(agent));
-  const endTurn = await replies.next();
+  const endSlice = await replies.next();
   try {
     const clean = withoutTokens(text);
     const { server, uri } = resource;
@@ -88,7 +89,7 @@ export async function keepAnswer(
     if ('notKept' in keeping) return keeping;
     return { kept: { uri: keptResultUri(keeping.id, 'json'), bytes: Buffer.byteLength(clean) } };
   } finally {
-    endTurn?.();
+    endSlice?.();
   }
 }
 
@@ -120,13 +121,8 @@ const minterMs = 1_000;
  * Waits a short time for an optional value. The result is only in memory meanwhile: if the process dies, the end of its call is unknown.
  */
 async function soon<Value>(asked: Promise<Value>): Promise<Value | undefined> {
-  const { promise: over, resolve } = Promise.withResolvers<undefined>();
-  const timer = setTimeout(() => resolve(undefined), minterMs);
-  try {
-    return await Promise.race([asked, over]);
-  } finally {
-    clearTimeout(timer);
-  }
+  const value = await within(asked, minterMs);
+  return value === late ? undefined : value;
 }
 
 const notKeptMeta = 'signalbox/not_kept';

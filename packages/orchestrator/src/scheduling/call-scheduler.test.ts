@@ -86,7 +86,7 @@ test('a call that is aborted before it comes never starts', async () => {
   expect(await calls.run(call(), never, async () => 1)).toEqual({ status: 'ran', value: 1 });
 });
 
-test('a call that is aborted while it runs holds its place until it ends', async () => {
+test('a call that is aborted while it runs holds its slot until it ends', async () => {
   const calls = scheduler({ global: 1 });
   const gate = gatedTasks();
   const abort = new AbortController();
@@ -98,7 +98,7 @@ test('a call that is aborted while it runs holds its place until it ends', async
   expect(await running).toEqual({ status: 'ran', value: 'done' });
 });
 
-test('what a call throws reaches its caller and frees its place', async () => {
+test('what a call throws reaches its caller and frees its slot', async () => {
   const calls = scheduler({ global: 1 });
   const failing = calls.run(call(), never, () => {
     throw new Error('broken');

@@ -17,7 +17,7 @@ export type CallTurn<T> =
 /** Runs calls within {@link CallLimits}, in the order of {@link FairQueue}. */
 export interface CallScheduler {
   /**
-   * Runs the task when it is the call's turn, and keeps the call's places until the task ends. Rejects if the task does. If the call has to
+   * Runs the task when it is the call's turn, and keeps the call's slots until the task ends. Rejects if the task does. If the call has to
    * wait, `onWait` is called with a function that returns its place in the line of its server, 1 for the next.
    */
   run<T>(

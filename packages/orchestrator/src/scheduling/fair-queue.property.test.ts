@@ -85,7 +85,7 @@ function lineOf({ worker, server }: QueuedCall): string {
   return `${worker} ${server}`;
 }
 
-test('limits hold, no place stays free that a waiting call could use, and turns are kept', () => {
+test('limits hold, no slot stays free that a waiting call could use, and turns are kept', () => {
   fc.assert(
     fc.property(limits, fc.array(step, { maxLength: 120, size: 'max' }), (given, steps) => {
       const queue = new FairQueue<QueuedCall>(given);

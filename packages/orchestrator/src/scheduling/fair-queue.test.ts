@@ -51,7 +51,7 @@ describe('workers take turns', () => {
     expect(order.join(' ')).toBe(Array(5).fill('greedy modest').join(' '));
   });
 
-  it('also on one server, however many places other servers have', () => {
+  it('also on one server, however many slots other servers have', () => {
     const { send, finish, running } = open({ perServer: 1 });
     for (const worker of ['a', 'b']) send(...[1, 2, 3].map(() => call(worker, 'busy')));
     send(call('c', 'idle'));
@@ -76,7 +76,7 @@ describe('workers take turns', () => {
 });
 
 describe('a call that waits', () => {
-  it('holds no place of its worker or of all: a busy server stops nobody on the way to another', () => {
+  it('holds no slot of its worker or of all: a busy server stops nobody on the way to another', () => {
     const { send, running } = open({ global: 3, perWorker: 2, perServer: 1 });
     send(call('a', 'busy'), call('a', 'busy'), call('b', 'busy'), call('c', 'busy'));
     expect(running).toHaveLength(1);

@@ -36,7 +36,7 @@ interface Server<C> {
 }
 
 /**
- * Decides which call runs next. It knows neither time nor promises. A call needs one place of each limit (global, of its server, of its
+ * Decides which call runs next. It knows neither time nor promises. A call needs one slot of each limit (global, of its server, of its
  * worker). It takes all three at once, or waits without any. On each server the workers take turns: a worker that was served goes to the
  * end. If several servers have room and only the global limit binds, the worker that was served longest ago goes first. So a worker with a
  * thousand calls and one with a single call alternate.
@@ -90,7 +90,7 @@ export class FairQueue<C extends QueuedCall> {
   startAtOnce(call: QueuedCall): boolean {
     const worker = this.#workers.get(call.worker) ?? { waiting: 0, running: 0, turn: 0 };
     const server = this.#servers.get(call.server) ?? { name: call.server, running: 0, lines: new Map() };
-    if (!this.#hasPlaces(worker, server) || this.#refusal(worker, server) !== undefined) return false;
+    if (!this.#hasSlots(worker, server) || this.#refusal(worker, server) !== undefined) return false;
     if (worker.running + worker.waiting === 0) this.#workers.set(call.worker, worker);
     if (server.running === 0) this.#servers.set(call.server, server);
     worker.turn = ++this.#turn;
@@ -135,7 +135,7 @@ export class FairQueue<C extends QueuedCall> {
     return call;
   }
 
-  /** Frees the places of a call that `next` started. */
+  /** Frees the slots of a call that `next` started. */
   finished(call: QueuedCall): void {
     const worker = this.#workers.get(call.worker)!;
     const server = this.#servers.get(call.server)!;
@@ -192,18 +192,18 @@ export class FairQueue<C extends QueuedCall> {
 
   /**
    * Returns the reason why a call may not wait. A worker may hold at most as much as is left for all others: even if many workers flood the
-   * queue, there is room for one that does not. A call that finds its places free need not wait, so a full queue does not refuse it.
+   * queue, there is room for one that does not. A call that finds its slots free need not wait, so a full queue does not refuse it.
    */
   #refusal(worker: Worker, server: Server<C>): Refusal | undefined {
     const { waitingPerWorker, heldCalls } = this.#limits;
     const held = this.#running + this.#waiting;
     if (held === 0) return undefined;
-    if (!this.#hasPlaces(worker, server) && worker.waiting >= waitingPerWorker) return 'queue_full';
+    if (!this.#hasSlots(worker, server) && worker.waiting >= waitingPerWorker) return 'queue_full';
     const hasRoom = worker.running + worker.waiting < heldCalls - held;
     return hasRoom ? undefined : 'no_room';
   }
 
-  #hasPlaces(worker: Worker, server: Server<C>): boolean {
+  #hasSlots(worker: Worker, server: Server<C>): boolean {
     const { global, perWorker } = this.#limits;
     return this.#running < global && worker.running < perWorker && this.#hasRoom(server);
   }

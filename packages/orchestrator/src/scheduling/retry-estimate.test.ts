@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { RetryEstimate } from './retry-estimate.ts';
 
-test('a refused caller is told when a place will be free, at the pace of the last starts', () => {
+test('a refused caller is told when a slot will be free, at the pace of the last starts', () => {
   const estimate = new RetryEstimate(0);
   for (let start = 1; start <= 40; start++) estimate.started(start * 2_000);
   expect(estimate.refuse(80_000, 0)).toBe(2);

@@ -8,14 +8,14 @@ const maxSeconds = 600;
 export class RetryEstimate {
   /** The time when the queue formed, or the oldest remembered start, and then every later start of a waiting call. */
   readonly #startTimes: number[];
-  /** The number of refused callers for whom no place has become free yet. */
+  /** The number of refused callers for whom no slot has become free yet. */
   #refused = 0;
 
   constructor(now: number) {
     this.#startTimes = [now];
   }
 
-  /** Notes that a waiting call has started, which frees one place. */
+  /** Notes that a waiting call has started, which frees one slot. */
   started(now: number): void {
     this.#startTimes.push(now);
     if (this.#startTimes.length > rememberedStarts + 1) this.#startTimes.shift();
@@ -23,7 +23,7 @@ export class RetryEstimate {
   }
 
   /**
-   * Counts one more refused caller. Returns the seconds after which it may find a place, from 1 to 600. Each refused caller waits for one
+   * Counts one more refused caller. Returns the seconds after which it may find a slot, from 1 to 600. Each refused caller waits for one
    * more start than the one before, so that they do not all come back at once. `expectedMs` is the assumed time between two starts until
    * one was seen.
    */

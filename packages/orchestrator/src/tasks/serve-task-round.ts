@@ -20,7 +20,7 @@ export interface TaskRoundDeps extends Pick<CallDeps, 'catalogs' | 'journal' | '
  */
 export async function serveTaskRound(
   { tasks, calls, ...deps }: TaskRoundDeps,
-  { request, body, place }: Pick<IncomingCall, 'request' | 'place'> & { body: UpdateTaskRequest },
+  { request, body, slot }: Pick<IncomingCall, 'request' | 'slot'> & { body: UpdateTaskRequest },
 ): Promise<ServeAnswer> {
   const { task_id: taskId, round: number, input_responses: responses } = body;
   const { id, from, seq } = request.message;
@@ -36,7 +36,7 @@ export async function serveTaskRound(
     return refusal(mayHaveRun ? outcomeUnknown(id) : noTask(taskId));
   }
   const { body: call, waiting } = nextRound(question, responses);
-  const round = { request, body: call, place };
+  const round = { request, body: call, slot };
   return waiting
     ? await calls.keptAnswers(
         new Call({ ...round, taskRound: { number, waiting: { ...question, task: waiting } } }),

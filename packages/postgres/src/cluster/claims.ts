@@ -98,11 +98,15 @@ export class Claims {
     });
   }
 
-  /** Gives back claimed messages, and keys that no member has. Other brokers are told if they are `offered`. */
+  /** Gives back claimed messages, and keys that no member has. Other brokers are told of those that are handed over. */
   async unclaim(
     inbox: string,
     seqs: readonly number[],
-    { isOffered, wasHandedOut, keys }: { isOffered: boolean; wasHandedOut: boolean; keys: readonly string[] },
+    {
+      isHandedOver,
+      wasHandedOut,
+      keys,
+    }: { isHandedOver: boolean; wasHandedOut: boolean; keys: readonly string[] },
   ): Promise<void> {
     const { session, wakeUps } = this.#deps;
     const woken = await this.#database.transaction(async (transaction) => {
@@ -111,11 +115,11 @@ export class Claims {
       transaction.write(this.#free, [inbox, seqs, session]);
       if (keys.length > 0) transaction.write(this.#dropKeys, [inbox, keys, session]);
       const others = (row?.members ?? []).filter((other) => other !== session);
-      const offers = isOffered
+      const told = isHandedOver
         ? others.flatMap((other) => seqs.map((seq) => ({ session: other, inbox, seq })))
         : [];
-      wakeUps.write(transaction, offers);
-      return offers;
+      wakeUps.write(transaction, told);
+      return told;
     });
     wakeUps.notify(woken);
   }

@@ -174,7 +174,7 @@ export class PostgresCluster implements AsyncDisposable {
       },
       take: (inbox) => this.#hold(inbox, false),
       join: async (inbox) => void (await this.#hold(inbox, true)),
-      heldElsewhere: (inboxes) => this.#heldElsewhere(inboxes),
+      leasedElsewhere: (inboxes) => this.#leasedElsewhere(inboxes),
       giveBack: (inbox) => {
         this.#held.delete(inbox);
         this.#inboxes.giveBack(inbox);
@@ -205,7 +205,7 @@ export class PostgresCluster implements AsyncDisposable {
     }
   }
 
-  async #heldElsewhere(inboxes: readonly string[]): Promise<ReadonlySet<string>> {
+  async #leasedElsewhere(inboxes: readonly string[]): Promise<ReadonlySet<string>> {
     const rows = await this.#database.read<{ name: string }>(this.#elsewhere, [[...inboxes], this.session]);
     return new Set(rows.map(({ name }) => name));
   }
@@ -280,10 +280,10 @@ export class PostgresCluster implements AsyncDisposable {
       else listener.told(inbox, message);
   }
 
-  #wake(inbox: string, { isHeld, hasMore, freed }: Woken): void {
+  #wake(inbox: string, { isLeased, hasMore, freed }: Woken): void {
     if (hasMore) this.#listener?.wake(inbox);
     if (freed.length > 0) this.#listener?.freed(inbox, freed.includes(anySeq) ? 'any' : freed);
-    if (isHeld) return;
+    if (isLeased) return;
     // The row may have been read before the last take. If this check fails, the next read makes another one.
     const tenure = this.#begun(inbox);
     const checked = tenure?.isShared

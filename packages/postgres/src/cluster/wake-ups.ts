@@ -19,7 +19,7 @@ export const cancelledSeq = -1;
 /** The reasons why a broker must look at an inbox. */
 export interface Woken {
   /** True if it held or shared the inbox. */
-  isHeld: boolean;
+  isLeased: boolean;
   /** True if something may have come. */
   hasMore: boolean;
   /** True if messages were cancelled. */
@@ -48,7 +48,7 @@ export class WakeUps {
     );
     this.#find = database.statement(
       `SELECT w.id, w.inbox, w.seq,
-         i.session IS NOT DISTINCT FROM w.session OR coalesce(w.session = ANY(i.members), false) AS "isHeld"
+         i.session IS NOT DISTINCT FROM w.session OR coalesce(w.session = ANY(i.members), false) AS "isLeased"
        FROM @wake w LEFT JOIN @inbox i ON i.name = w.inbox WHERE w.session = $1`,
     );
     this.#drop = database.statement('DELETE FROM @wake WHERE id = ANY($1::bigint[])');
@@ -74,12 +74,12 @@ export class WakeUps {
       id: number;
       inbox: string;
       seq: number | null;
-      isHeld: boolean;
+      isLeased: boolean;
     }>(this.#find, [this.#session]);
     if (found.length === 0) return undefined;
     const inboxes = new Map<string, Woken>();
-    for (const { inbox, seq, isHeld } of found) {
-      const woken = inboxes.get(inbox) ?? { isHeld, hasMore: false, isCancelled: false, freed: [] };
+    for (const { inbox, seq, isLeased } of found) {
+      const woken = inboxes.get(inbox) ?? { isLeased, hasMore: false, isCancelled: false, freed: [] };
       inboxes.set(inbox, woken);
       if (seq === null) woken.hasMore = true;
       else if (seq === cancelledSeq) woken.isCancelled = true;

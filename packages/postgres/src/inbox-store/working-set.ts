@@ -256,12 +256,12 @@ export class WorkingSet implements BatchMessages<WorkingInbox>, RequestSource {
   save(): void {}
 
   /** Returns the highest number of a message before a new one in its inbox, if this broker holds the inbox. */
-  placeOf(seq: number): { after: number; isHeldElsewhere?: true } {
+  placeOf(seq: number): { after: number; isLeasedElsewhere?: true } {
     const message = this.#bySeq.get(seq);
     const { holder, members = [] } = message ? this.inbox(message.shared.inbox) : {};
     if (holder?.isThis) return { after: message?.after ?? 0 };
-    const isHeldElsewhere = [holder, ...members].some((one) => one?.isThis === false);
-    return { after: Number.POSITIVE_INFINITY, ...(isHeldElsewhere && { isHeldElsewhere }) };
+    const isLeasedElsewhere = [holder, ...members].some((one) => one?.isThis === false);
+    return { after: Number.POSITIVE_INFINITY, ...(isLeasedElsewhere && { isLeasedElsewhere }) };
   }
 
   /**

@@ -1,11 +1,13 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chown, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
+import { Connection } from '../database/connection.ts';
+import { journalSchemaOf } from '../settings/names.ts';
 import { installedPostgres, type PostgresBinaries, packedPostgres } from './binaries.ts';
-import { reachableFolder } from './reachable-folder.ts';
 
 const run = promisify(execFile);
 
@@ -165,4 +167,30 @@ async function startProcess(
   child.on('exit', (code) => reject(new Error(`PostgreSQL ended with code ${code}:\n${said.join('\n')}`)));
   await promise;
   return child;
+}
+
+/** Returns a folder for temporary files that every user can reach, because a root's server runs as another user. */
+async function reachableFolder(): Promise<string> {
+  for (const folder of [tmpdir(), '/tmp', '/var/tmp']) if (await canBeEntered(folder)) return folder;
+  return tmpdir();
+}
+
+/** Tells whether other users may go through a folder and all those above it. */
+async function canBeEntered(folder: string): Promise<boolean> {
+  const mode = await stat(folder).then(
+    (found) => found.mode,
+    () => 0,
+  );
+  if ((mode & 0o001) === 0) return false;
+  return folder === dirname(folder) || (await canBeEntered(dirname(folder)));
+}
+
+/** Drops the schema of brokers and that of the orchestrators' journal beside it, with all content. */
+export async function dropSchema({ url, schema }: { url: string; schema: string }): Promise<void> {
+  const connection = await Connection.open(url, {}, { usesIndexes: false, openedAt: 0 });
+  try {
+    await connection.run(`DROP SCHEMA IF EXISTS "${schema}", "${journalSchemaOf(schema)}" CASCADE`);
+  } finally {
+    await connection.close();
+  }
 }

@@ -357,3 +357,16 @@ export type ApprovalsRequest = z.infer<typeof approvalsRequestSchema>;
 export type DecideRequest = z.infer<typeof decideRequestSchema>;
 /** Ends a standing approval. */
 export type RevokeStandingRequest = z.infer<typeof revokeStandingRequestSchema>;
+
+/**
+ * Returns the hash of a question of an agent's CLI: SHA-256 in base64url, over the JSON text of `[cli, tool, input]`. The answer has that
+ * of the question which a person saw, so that the asker does not take it for another question under the same id.
+ */
+export async function questionHash({
+  cli,
+  tool,
+  input,
+}: Pick<AskPermissionRequest, 'cli' | 'tool' | 'input'>): Promise<string> {
+  const text = new TextEncoder().encode(JSON.stringify([cli, tool, input]));
+  return Buffer.from(await crypto.subtle.digest('SHA-256', text)).toString('base64url');
+}

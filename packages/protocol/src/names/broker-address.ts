@@ -69,7 +69,7 @@ export function parseBrokerAddress(text: string, { insecure = false } = {}): Bro
       `'${text}' is not a broker's address; it looks like unix:/path/to/broker.sock or ws://127.0.0.1:7420`,
     );
   }
-  const isLocal = isLoopback(url.hostname.replace(/^\[(.*)\]$/, '$1'));
+  const isLocal = isLoopback(url.hostname);
   if (url.protocol === 'wss:' || insecure || isLocal) return { url: text, isLocal };
   throw new SignalboxError(
     'insecure_url',

@@ -4,6 +4,7 @@ export { openStatusListener, type StatusListener } from './http/status-listener.
 export {
   type AccessRefusal,
   bearerOf,
+  beginAnswer,
   refusedAccess,
   StatusRequests,
   type StatusSources,

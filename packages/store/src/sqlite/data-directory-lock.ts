@@ -135,7 +135,7 @@ function isNoDatabase(thrown: unknown): boolean {
 /**
  * Makes a directory and its parents one by one: Node's recursive mode never returns if the file system refuses with ENOENT, as /proc does.
  */
-function makeDirectory(directory: string): void {
+export function makeDirectory(directory: string): void {
   if (existsSync(directory)) return;
   makeDirectory(dirname(directory));
   mkdirSync(directory, { mode: 0o700 });

@@ -29,23 +29,46 @@ const busyTimeoutMs = 2000;
  * closes the database. If anything fails, the database is closed and a `StoreError` is thrown.
  */
 export function openDatabase<T>(options: DatabaseOptions, use: (db: Database.Database) => T): T {
-  const { file, synchronous, schema } = options;
+  const { file } = options;
   let db: Database.Database | undefined;
   try {
-    makePrivate(file);
-    db = new Database(file, { timeout: busyTimeoutMs });
-    // A new file needs this before its first page: see file-shrinker.ts.
-    db.pragma('auto_vacuum = INCREMENTAL');
-    db.pragma('journal_mode = WAL');
-    db.pragma(`synchronous = ${synchronous}`);
-    db.pragma(`journal_size_limit = ${maxLogBytes}`);
-    createSchema(db, schema, file);
+    db = openFile({ ...options, busyTimeoutMs, version: formatVersion, otherVersion });
     return use(db);
   } catch (thrown) {
     db?.close();
     // SQLite refuses a correct statement: the tables are not the expected ones.
     const isOtherSchema = sqliteCode(thrown) === 'SQLITE_ERROR';
     throw isOtherSchema ? newStoreError('store_corrupt', thrown, file) : toStoreError(thrown, file);
+  }
+}
+
+interface FileOptions extends DatabaseOptions {
+  /** The version of the tables, and what is thrown for a file of another version. */
+  version: number;
+  otherVersion: (file: string, found: number) => Error;
+  /** The longest wait for another process that holds a lock, in milliseconds. It blocks the event loop. */
+  busyTimeoutMs: number;
+  /** True if no other process can open the file until it is closed. */
+  isExclusive?: boolean;
+}
+
+/** Opens or creates a database in WAL mode, readable by its owner only, and creates its tables. Throws what SQLite throws. */
+export function openFile(options: FileOptions): Database.Database {
+  const { file, synchronous, busyTimeoutMs: timeout, isExclusive } = options;
+  makePrivate(file);
+  const db = new Database(file, { timeout });
+  try {
+    if (isExclusive) db.pragma('locking_mode = EXCLUSIVE');
+    // A new file needs this before its first page: see file-shrinker.ts.
+    db.pragma('auto_vacuum = INCREMENTAL');
+    db.pragma('journal_mode = WAL');
+    db.pragma(`synchronous = ${synchronous}`);
+    db.pragma(`journal_size_limit = ${maxLogBytes}`);
+    createSchema(db, options);
+    return db;
+  } catch (thrown) {
+    db.close();
+    throw thrown;
   }
 }
 
@@ -214,20 +237,25 @@ function makePrivate(file: string): void {
   }
 }
 
-function createSchema(db: Database.Database, schema: string, file: string): void {
-  const version = db.pragma('user_version', { simple: true }) as number;
-  if (version === formatVersion) return;
-  if (version !== 0) {
-    throw new StoreError(
-      'store_other_version',
-      `${file} has version ${version} of the format, and this Signalbox reads version ${formatVersion}. Use the one that wrote it (its signalbox backup copies everything), or another data directory.`,
-    );
-  }
+function createSchema(
+  db: Database.Database,
+  { file, schema, version, otherVersion }: Pick<FileOptions, 'file' | 'schema' | 'version' | 'otherVersion'>,
+): void {
+  const found = db.pragma('user_version', { simple: true }) as number;
+  if (found === version) return;
+  if (found !== 0) throw otherVersion(file, found);
   const create = db.transaction(() => {
     db.exec(schema);
-    db.pragma(`user_version = ${formatVersion}`);
+    db.pragma(`user_version = ${version}`);
   });
   create.immediate();
+}
+
+function otherVersion(file: string, found: number): StoreError {
+  return new StoreError(
+    'store_other_version',
+    `${file} has version ${found} of the format, and this Signalbox reads version ${formatVersion}. Use the one that wrote it (its signalbox backup copies everything), or another data directory.`,
+  );
 }
 
 function sqliteCode(thrown: unknown): string | undefined {

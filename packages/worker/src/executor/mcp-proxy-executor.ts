@@ -31,7 +31,7 @@ import {
   type WelcomeFrame,
 } from '@signalbox/protocol';
 import { abortSignalOf, Cancellation } from '@signalbox/protocol/internal';
-import { type Fault, noFault } from '@signalbox/serving';
+import { type Fault, noFault, within } from '@signalbox/serving';
 import type { Tracing } from '@signalbox/serving/tracing';
 import { closest } from 'fastest-levenshtein';
 import { type CallResult, callResultOf, type RoundResult } from './call-result.ts';
@@ -328,12 +328,11 @@ export class McpProxyExecutor implements AsyncDisposable {
   /** Fetches the list once more for a tool that is not in it: the call before may have enabled it. */
   async #lookAgain(name: string, signal: CancelSignal | undefined): Promise<Tool | undefined> {
     if (this.#manifest.hasUnlisted) return undefined;
-    const given = AbortSignal.any([
-      AbortSignal.timeout(longestLookMs),
-      ...(signal ? [abortSignalOf(signal)] : []),
-    ]);
-    const late = new Promise<void>((resolve) => given.addEventListener('abort', () => resolve()));
-    await Promise.race([this.#manifest.refresh({ fresh: true }).catch(() => {}), late]);
+    await within(
+      this.#manifest.refresh({ fresh: true }).catch(() => {}),
+      longestLookMs,
+      signal,
+    );
     return this.findTool(name);
   }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { MailboxAccess, Manifest, OfferedKinds, Tool, UnreadHint } from '@signalbox/protocol';
+import { within } from '@signalbox/serving';
 import { type CurrentOffers, noOffers, offersOf } from './current-offers.ts';
 
 /** A whole list of an orchestrator, as it is shown. All executors of a process that see the same list have the same object. */
@@ -82,7 +83,7 @@ export class SharedManifests {
   ): Promise<ReadManifest> {
     const reading = this.#reading.get(role);
     const newest = this.#newest.get(role)?.version ?? known;
-    if (reading && !fresh && newest === known) await settledWithin(reading, longestWaitMs);
+    if (reading && !fresh && newest === known) await within(reading, longestWaitMs).catch(() => {});
     const own = read();
     this.#reading.set(role, own);
     try {
@@ -93,15 +94,6 @@ export class SharedManifests {
       if (this.#reading.get(role) === own) this.#reading.delete(role);
     }
   }
-}
-
-async function settledWithin(promise: Promise<unknown>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([promise.catch(() => {}), late]);
-  clearTimeout(timer);
 }
 
 const shared = new Map<string, WeakRef<SharedManifests>>();

@@ -1,15 +1,16 @@
 import type { Log } from '@signalbox/client';
 import { isLoopback, messageOf, SignalboxError } from '@signalbox/protocol';
+import { loopbackNames } from '@signalbox/protocol/internal';
 import { defaultFaceLimits, type FaceLimits } from '@signalbox/serving';
 import { nameFor, type TlsPair } from '@signalbox/serving/tls';
 import type { AgentToolsOptions } from '../face/agent-tools.ts';
 import { pastRoom } from '../sdk/past-answers.ts';
 import { AgentTable, type AgentTableOptions } from './agent-table.ts';
 import { openFaceAgent } from './face-agent.ts';
+import { FaceRoom } from './face-room.ts';
 import { startHttpServer } from './http-server.ts';
 import { facePath } from './request-check.ts';
 import { createRequestHandler } from './request-handler.ts';
-import { RequestRoom } from './request-room.ts';
 
 /** Times of an HTTP face, in milliseconds. */
 export interface HttpFaceTimes {
@@ -114,7 +115,7 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
     ]),
     maxBodyBytes: limits.bodyBytes,
     agentClaim: options.agentClaim,
-    room: new RequestRoom(limits),
+    room: new FaceRoom(limits),
     stallMs: times.requestTimeoutMs,
     silenceMs: times.silenceMs,
     now,
@@ -172,6 +173,6 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
 function ownNames(host: string, given: readonly string[]): ReadonlySet<string> {
   const isAny = host === '0.0.0.0' || host === '::';
   const bound = host.includes(':') ? `[${host}]` : host;
-  const names = ['localhost', '127.0.0.1', '[::1]', ...(isAny ? [] : [bound]), ...given];
+  const names = [...loopbackNames, ...(isAny ? [] : [bound]), ...given];
   return new Set(names.map((name) => name.toLowerCase()));
 }

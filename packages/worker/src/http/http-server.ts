@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net';
+import { within } from '@signalbox/serving';
 import { TlsFront, type TlsPair } from '@signalbox/serving/tls';
 import { IdleConnections } from './idle-connections.ts';
 
@@ -111,9 +112,8 @@ export async function startHttpServer(
     takeEvicted: () => idle.takeEvicted(),
     stopListening: () => new Promise((resolve) => listening.close(() => resolve())),
     async closeConnections() {
-      const timeout = new Promise((resolve) => setTimeout(resolve, lastAnswersMs).unref());
       isClosing = true;
-      if (serving > 0) await Promise.race([served.promise, timeout]);
+      if (serving > 0) await within(served.promise, lastAnswersMs);
       server.closeAllConnections();
       for (const raw of raws) raw.destroy();
     },

@@ -9,9 +9,10 @@ import {
   repeatedName,
   repeatedNameText,
 } from '@signalbox/protocol';
+import type { Budget } from '@signalbox/serving';
 import type { HttpRefusal } from '../sdk/http-refusal.ts';
+import type { FaceSlot } from './face-room.ts';
 import { bodyTooLarge } from './request-check.ts';
-import type { RequestPlace } from './request-room.ts';
 
 /** A body that was read, or the reason why it was not, with the id of the request if the body shows it. */
 export type ReadJson =
@@ -19,32 +20,32 @@ export type ReadJson =
   | { refusal: HttpRefusal; id?: string | number | undefined };
 
 /**
- * Reads a request's body as JSON. The place takes memory for the announced bytes before they are read, and for the values and names before
+ * Reads a request's body as JSON. The slot takes memory for the announced bytes before they are read, and for the values and names before
  * they are parsed. Never rejects; a body that cannot be read is a refusal.
  */
 export function readJsonBody(
   request: IncomingMessage,
   maxBytes: number,
-  place: RequestPlace,
+  slot: FaceSlot,
 ): ReadJson | Promise<ReadJson> {
   const declared = Number(request.headers['content-length'] ?? 0);
-  const full = place.take({ bytes: declared });
+  const full = slot.take({ bytes: declared });
   if (full) return { refusal: full };
   return new Promise((resolve) => {
     const refuse = (bytes: number) => {
       if (bytes > maxBytes) return bodyTooLarge(maxBytes);
-      return bytes > declared ? place.takeUpTo('bytes', bytes) : undefined;
+      return bytes > declared ? slot.takeUpTo('bytes', bytes) : undefined;
     };
     readText(request, refuse, (text) =>
-      resolve(typeof text === 'string' ? jsonOf(text, place) : { refusal: text }),
+      resolve(typeof text === 'string' ? jsonOf(text, slot) : { refusal: text }),
     );
   });
 }
 
-function jsonOf(text: string, place: RequestPlace): ReadJson {
+function jsonOf(text: string, slot: FaceSlot): ReadJson {
   const { nodes } = jsonSize(text, bodyLimits);
   // With more nodes than any reader accepts, it is refused below, and takes no memory.
-  const refusal = nodes > bodyLimits.maxNodes ? undefined : place.take({ nodes });
+  const refusal = nodes > bodyLimits.maxNodes ? undefined : slot.take({ nodes });
   if (refusal) return { refusal, id: jsonRpcHead(text).id };
   try {
     const json = parseJson(text);
@@ -96,4 +97,24 @@ function readText(
   const broken = () => end({ status: 400, message: 'the body did not arrive whole' });
   request.on('error', broken);
   request.on('close', broken);
+}
+
+/** Makes the reader of a request's body wait when the budget of bytes is used up. `now` is in monotonic milliseconds. */
+export function paceBody(request: IncomingMessage, budget: Budget, now: () => number): void {
+  request.on('data', (chunk: Buffer) => {
+    budget.spend(chunk.length);
+    const waitMs = budget.isOverdrawn ? budget.waitMs(now()) : 0;
+    if (waitMs === 0) return;
+    request.pause();
+    setTimeout(() => request.resume(), waitMs);
+  });
+}
+
+/** Resolves when a body that is being read has ended, or its connection is closed. */
+export async function bodyEnd(request: IncomingMessage): Promise<void> {
+  if (request.readableEnded || request.closed) return;
+  await new Promise<void>((resolve) => {
+    request.once('end', resolve);
+    request.once('close', resolve);
+  });
 }

@@ -3,11 +3,10 @@ import { unavailable } from '../sdk/http-refusal.ts';
 import { takesEvents } from '../sdk/http-request.ts';
 import type { AgentTable } from './agent-table.ts';
 import { bearerToken } from './bearer-token.ts';
+import type { FaceRoom, FaceSlot } from './face-room.ts';
 import type { RequestHandler } from './http-server.ts';
-import { type ReadJson, readJsonBody } from './json-body.ts';
-import { bodyEnd, paceBody } from './paced-body.ts';
+import { bodyEnd, paceBody, type ReadJson, readJsonBody } from './json-body.ts';
 import { refuseContent, refuseHead } from './request-check.ts';
-import type { RequestPlace, RequestRoom } from './request-room.ts';
 import { WrittenReply } from './written-reply.ts';
 
 export interface RequestHandlerOptions {
@@ -18,7 +17,7 @@ export interface RequestHandlerOptions {
   /** The claim of JSON Web Tokens that names the agent. */
   agentClaim: string | undefined;
   /** Bounds the memory of the requests that are being served. */
-  room: RequestRoom;
+  room: FaceRoom;
   /** The time in milliseconds after which a client that reads nothing of its answer is disconnected. */
   stallMs: number;
   /** See `HttpFaceTimes.silenceMs`. */
@@ -49,17 +48,17 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
     const use = given instanceof Promise ? await given : given;
     if ('status' in use) return reply.refuse(use);
     const { agent } = use;
-    const place = room.place(agent.executor.agent);
-    reply.onWaiting = (bytes) => place.hold({ bytes });
+    const slot = room.slot(agent.executor.agent);
+    reply.onWaiting = (bytes) => slot.hold({ bytes });
     const leave = () => {
-      place[Symbol.dispose]();
+      slot[Symbol.dispose]();
       use.end();
     };
     if (reply.isClosed) return leave();
     reply.onClosed = leave;
     onAccepted();
     paceBody(request, agent.bytes, now);
-    const reading = readBody(request, maxBodyBytes, place);
+    const reading = readBody(request, maxBodyBytes, slot);
     const read = reading instanceof Promise ? await reading : reading;
     if (read.refusal) {
       // An agent that is refused for lack of memory must not be faster than one that is served.
@@ -75,9 +74,9 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
 function readBody(
   request: IncomingMessage,
   maxBodyBytes: number,
-  place: RequestPlace,
+  slot: FaceSlot,
 ): ReadJson | Promise<ReadJson> {
   if (request.method !== 'POST') return { json: undefined };
-  const refusal = place.take({ requests: 1 });
-  return refusal ? { refusal } : readJsonBody(request, maxBodyBytes, place);
+  const refusal = slot.take({ requests: 1 });
+  return refusal ? { refusal } : readJsonBody(request, maxBodyBytes, slot);
 }

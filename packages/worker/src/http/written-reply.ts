@@ -29,7 +29,7 @@ export class WrittenReply implements HttpReply {
   isClosed = false;
   onHangUp: (() => void) | undefined;
   onStream: (() => string | undefined) | undefined;
-  /** Called when the answer has left or the client has hung up, and nothing keeps its place. */
+  /** Called when the answer has left or the client has hung up, and nothing keeps its slot. */
   onClosed: (() => void) | undefined;
   /** Called with the number of bytes that have begun to wait for the client; negative when they have left. */
   onWaiting: ((bytes: number) => void) | undefined;
@@ -79,7 +79,7 @@ export class WrittenReply implements HttpReply {
     if (this.takesEvents) this.#begin(200, streamHeaders);
   }
 
-  keepPlace(): () => void {
+  keepSlot(): () => void {
     this.#isKept = true;
     return () => {
       this.#isKept = false;

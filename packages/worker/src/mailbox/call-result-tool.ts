@@ -9,10 +9,10 @@ import {
   SignalboxError,
 } from '@signalbox/protocol';
 import { abortSignalOf } from '@signalbox/protocol/internal';
+import { late, within } from '@signalbox/serving';
 import type { CallResult } from '../executor/call-result.ts';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { askOrchestrator, unreadableAnswer } from '../executor/orchestrator-question.ts';
-import { late, within } from '../time-limit.ts';
 import type { CallsUnderWay } from '../tools/calls-under-way.ts';
 import { failedResultOf, type ToolResult } from '../tools/tool-result.ts';
 import { failure, failureResult } from './failure.ts';

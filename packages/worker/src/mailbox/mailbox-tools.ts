@@ -105,7 +105,7 @@ export function mailboxTools(executor: McpProxyExecutor, options: MailboxOptions
   const readTool = () => readToolOf(executor.mailbox);
   const questions = new WaitingQuestions(client, {
     isWanted: () => readTool() !== undefined && isShown('signalbox_reply'),
-    read: () => turn?.seqs ?? inbox.held.unacked().map(({ seq }) => seq),
+    read: () => turn?.seqs ?? inbox.checkedOut.unacked().map(({ seq }) => seq),
     othersAfterMs: options.othersAskAfterMs ?? defaultOthersAskAfterMs,
     now,
     startTimer,
@@ -145,7 +145,7 @@ export function mailboxTools(executor: McpProxyExecutor, options: MailboxOptions
   const shown = () => tools.filter(({ definition }) => isShown(definition.name));
   return {
     unread,
-    isInUse: () => asks.pending().length > 0 || groups.held().length > 0,
+    isInUse: () => asks.pending().length > 0 || groups.checkedOut().length > 0,
     sessionEnded: (session) => groups.release(session),
     list: () => shown().map(({ definition }) => definition),
     call(call) {

@@ -1,6 +1,6 @@
 import type { BrokerClient, CancelSignal } from '@signalbox/client';
 import { SignalboxError } from '@signalbox/protocol';
-import { late, within } from '../time-limit.ts';
+import { late, within } from '@signalbox/serving';
 
 const connectMs = 30_000;
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrokerClient } from '@signalbox/client';
 import { type AdminParams, messageOf, SignalboxError } from '@signalbox/protocol';
-import { late, within } from '../time-limit.ts';
+import { late, within } from '@signalbox/serving';
 import type { ExitFacts, IssueToken } from './child-token.ts';
 import type { ProcessEnd, RunEvent } from './run-event.ts';
 

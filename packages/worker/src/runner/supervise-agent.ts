@@ -1,8 +1,25 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { SignalboxError } from '@signalbox/protocol';
+import { backoffMs, RestartBudget } from '@signalbox/serving';
 import { type AgentRunOptions, hasFailed, type RunControl, runOnce } from './agent-run.ts';
-import { RestartBudget, type RestartPolicy } from './restart-budget.ts';
 import type { ProcessEnd } from './run-event.ts';
+
+/** The conditions and the waits for starting a failed process again. Times are in milliseconds. */
+interface RestartPolicy {
+  firstDelayMs: number;
+  longestDelayMs: number;
+  /** This many failures within {@link windowMs} are a crash loop, which ends the restarts. */
+  failures: number;
+  windowMs: number;
+}
+
+/** The restart policy of `worker run --restart on-failure`. */
+export const defaultRestartPolicy: RestartPolicy = {
+  firstDelayMs: 1000,
+  longestDelayMs: 30_000,
+  failures: 5,
+  windowMs: 60_000,
+};
 
 /** The options of one agent's processes, and the policy for its restarts. */
 export interface SuperviseOptions extends AgentRunOptions {
@@ -49,18 +66,20 @@ export function superviseAgent(options: SuperviseOptions): SupervisedAgent {
 async function supervise(options: SuperviseOptions, control: RunControl): Promise<ProcessEnd | undefined> {
   const { setup, restart, onEvent, random = Math.random, now = () => performance.now() } = options;
   const { agent } = setup;
-  const budget = restart && new RestartBudget(restart);
+  const budget = restart && new RestartBudget(restart.failures - 1, restart.windowMs);
   let end: ProcessEnd | undefined;
   for (let restarts = 0; ; restarts++) {
     end = (await startedRun(options, restarts, control)) ?? end;
     if (control.signal.aborted || end === undefined || !hasFailed(end) || !budget || !restart) return end;
-    const next = budget.failed(now(), random());
-    if ('failures' in next) {
-      onEvent({ event: 'gave_up', agent, failures: next.failures, withinMs: restart.windowMs });
+    const { firstDelayMs: firstMs, longestDelayMs: longestMs, failures, windowMs: withinMs } = restart;
+    const attempt = budget.spend(now());
+    if (attempt === undefined) {
+      onEvent({ event: 'gave_up', agent, failures, withinMs });
       return end;
     }
-    onEvent({ event: 'restarting', agent, inMs: next.delayMs, restarts: restarts + 1 });
-    await pause(next.delayMs, control.signal);
+    const inMs = backoffMs({ firstMs, longestMs, jitter: 0.5 }, attempt, random());
+    onEvent({ event: 'restarting', agent, inMs, restarts: restarts + 1 });
+    await pause(inMs, control.signal);
     if (control.signal.aborted) return end;
   }
 }

@@ -46,7 +46,7 @@ export interface HttpReply extends Exchange {
   /** Ends the exchange; if nothing was sent, with this status, which is 202 by default. */
   end(status?: number): void;
   /** Keeps the request's share of what its agent may have under way, also after the client has hung up, until the result is called. */
-  keepPlace(): () => void;
+  keepSlot(): () => void;
   /** Passes on a response of the SDK. Never rejects. */
   pass(response: Response): Promise<void>;
 }

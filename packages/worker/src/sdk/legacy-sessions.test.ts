@@ -47,7 +47,7 @@ class RecordedReply implements HttpReply {
 
   tell = () => false;
   openStream = () => {};
-  keepPlace = () => () => {};
+  keepSlot = () => () => {};
   pass = async () => {};
 }
 

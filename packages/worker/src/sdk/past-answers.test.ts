@@ -33,7 +33,7 @@ class ReadReply implements HttpReply {
     this.status = status;
   };
 
-  keepPlace = () => {
+  keepSlot = () => {
     this.isPlaceKept = true;
     return () => {
       this.isPlaceKept = false;

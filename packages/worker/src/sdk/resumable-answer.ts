@@ -29,7 +29,7 @@ export class ResumableAnswer implements Exchange {
   constructor(stream: string, reply: HttpReply, now: () => number) {
     this.stream = stream;
     this.#now = now;
-    this.#giveBack = reply.keepPlace();
+    this.#giveBack = reply.keepSlot();
     this.#attach(reply);
   }
 

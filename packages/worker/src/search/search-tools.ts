@@ -1,4 +1,4 @@
-import { toolCallError } from '@signalbox/protocol';
+import { type Tool, toolCallError } from '@signalbox/protocol';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import type { FaceAnswer, FaceCall, FaceTools } from '../tools/face-tools.ts';
 import { callHosted, type HostedToolsOptions, hostedTools } from '../tools/hosted-tools.ts';
@@ -6,7 +6,6 @@ import { failedResultOf } from '../tools/tool-result.ts';
 import { foundToolsResult } from './found-tools.ts';
 import { readCallArguments, readSearchArguments } from './search-arguments.ts';
 import { callToolName, searchDefinitions, searchToolName } from './search-definitions.ts';
-import { searchInstructions } from './search-instructions.ts';
 import { requestSearch } from './search-request.ts';
 
 const defaultSearchTimeoutMs = 10_000;
@@ -63,4 +62,26 @@ async function callByName(
 function wrongArguments(tool: string, problem: string): FaceAnswer {
   const error = toolCallError('invalid_arguments', `${tool}: ${problem}`, { mayHaveRun: false });
   return { result: failedResultOf(error, undefined) };
+}
+
+const maxServersNamed = 40;
+
+/** Returns the instructions for a model about the two tools and the tools that they find. */
+function searchInstructions(tools: readonly Tool[]): string[] {
+  return [
+    `Your list does not show all tools that you may use (${tools.length} more now): find them with ${searchToolName} by what they do, and call them with ${callToolName}.`,
+    ...serverSentence(tools),
+  ];
+}
+
+function serverSentence(tools: readonly Tool[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { name } of tools) {
+    const server = /^mcp_(.+?)__/.exec(name)?.[1];
+    if (server !== undefined) counts.set(server, (counts.get(server) ?? 0) + 1);
+  }
+  if (counts.size === 0) return [];
+  const named = [...counts].slice(0, maxServersNamed).map(([server, count]) => `${server} (${count})`);
+  const more = counts.size > maxServersNamed ? ` and ${counts.size - maxServersNamed} more` : '';
+  return [`They come from these servers: ${named.join(', ')}${more}.`];
 }

@@ -1,5 +1,5 @@
 import type { StartTimer } from '@signalbox/client/internal';
-import { longestTimerMs } from './longest-timer.ts';
+import { longestTimerMs } from '@signalbox/serving';
 
 /** The most messages of one bundle. */
 const maxNotes = 16;

@@ -1,3 +1,5 @@
+import { backoffMs } from '@signalbox/serving';
+
 /** The waits of a {@link ProgramCircuit}: the first one, and those that follow up to ten minutes or the first one. */
 const longestWaitMs = 10 * 60_000;
 /** The longest time for which a message is tried without a failed attempt of its own. */
@@ -129,8 +131,7 @@ export class ProgramCircuit {
   /** Returns the wait after failure number `n`, from 1: between half of it and all of it, so that those that failed together come apart. */
   #wait(n: number): number {
     const { retryWaitMs, random } = this.#options;
-    const longest = Math.max(retryWaitMs, longestWaitMs);
-    const wait = Math.min(longest, retryWaitMs * 2 ** Math.min(n - 1, 30));
-    return Math.round(wait * (0.5 + random() / 2));
+    const longestMs = Math.max(retryWaitMs, longestWaitMs);
+    return backoffMs({ firstMs: retryWaitMs, longestMs, jitter: 0.5 }, n - 1, random());
   }
 }

@@ -1,8 +1,9 @@
 import { open } from 'node:fs/promises';
 import { type StartTimer, startTimer } from '@signalbox/client/internal';
 import { messageOf } from '@signalbox/protocol';
+import { longestTimerMs } from '@signalbox/serving';
 import type { InboxMessage } from '../mailbox/inbox/inbox-message.ts';
-import { type AgentSetup, messageFileIn } from '../runner/agent-plan.ts';
+import { type AgentPlan, type AgentSetup, messageFileIn, planAgent } from '../runner/agent-plan.ts';
 import { type AgentProcess, startAgentProcess } from '../runner/agent-process.ts';
 import type { ChildToken } from '../runner/child-token.ts';
 import type { CleanupProcess } from '../runner/cleanup/cleanup-process.ts';
@@ -10,7 +11,6 @@ import type { OutputTail } from '../runner/output/output-tail.ts';
 import { type RunRoot, writePrivateFile } from '../runner/run-directory.ts';
 import type { ProcessEnd } from '../runner/run-event.ts';
 import { prepareRunFiles, type RunFiles } from '../runner/run-files.ts';
-import { longestTimerMs } from './longest-timer.ts';
 import type { TurnAnswer, TurnCommand, TurnOutput, TurnProgram } from './program/turn-program.ts';
 import { keptEndBytes, TurnStream } from './turn-output.ts';
 import { turnPrompt, turnText } from './turn-prompt.ts';
@@ -231,4 +231,26 @@ async function readBounded(path: string | undefined): Promise<string | undefined
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Plans a turn for a sample message, without side effects. Throws `SignalboxError` `usage` for a command line that can't take turns.
+ */
+export function planTurn(
+  setup: AgentSetup,
+  { turns, group }: { turns: TurnProgram; group?: string | undefined },
+  runDirectory: string,
+): AgentPlan {
+  const plan = planAgent({ ...setup, turn: { seqs: [0], group } }, runDirectory);
+  const { agent, cwd } = setup;
+  const { argv, env, files } = plan.injection;
+  const [prompt, text] = ['PROMPT', 'TEXT'];
+  const turn = { agent, argv, cwd, messages: [], prompt, text, session: undefined, runDirectory };
+  const command = turns.command(turn);
+  const own = command.files ?? [];
+  return {
+    ...plan,
+    injection: { ...plan.injection, argv: [...command.argv], files: [...files, ...own] },
+    variables: { ...plan.variables, ...env, ...command.env },
+  };
 }

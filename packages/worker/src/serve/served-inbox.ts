@@ -7,9 +7,9 @@ import {
 } from '@signalbox/client';
 import type { StartTimer } from '@signalbox/client/internal';
 import { messageOf, replyIdOf } from '@signalbox/protocol';
-import { heldOf, isQuestion } from '../mailbox/inbox/held-messages.ts';
+import { longestTimerMs } from '@signalbox/serving';
+import { checkedOutOf, isQuestion } from '../mailbox/inbox/checked-out-messages.ts';
 import { type InboxMessage, inboxMessage } from '../mailbox/inbox/inbox-message.ts';
-import { longestTimerMs } from './longest-timer.ts';
 import { NoteBundles } from './note-bundles.ts';
 import type { ProgramCircuit } from './program-circuit.ts';
 import { TurnQueue } from './turn-queue.ts';
@@ -291,7 +291,7 @@ function shown({ request: { message, json, remainingMs } }: Entry): InboxMessage
   const leftMs = remainingMs();
   const present = leftMs === undefined ? message : { ...message, remaining_ms: leftMs };
   return inboxMessage(
-    heldOf({ seq: message.seq ?? 0, message: present, json: json ?? null, receivedAt: now }, undefined),
+    checkedOutOf({ seq: message.seq ?? 0, message: present, json: json ?? null, receivedAt: now }, undefined),
     now,
     Date.now(),
   );

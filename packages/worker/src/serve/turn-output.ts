@@ -1,4 +1,7 @@
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
+import { writeWhole } from '@signalbox/serving/whole-files';
 import { KeptEnd } from '../runner/output/kept-end.ts';
 import type { OutputWriter } from '../runner/output/output-writer.ts';
 
@@ -51,4 +54,16 @@ function firstCharacter(bytes: Buffer): number {
   let at = 0;
   while (at < bytes.length && at < 4 && (bytes[at]! & 0xc0) === 0x80) at++;
   return at;
+}
+
+/** Returns a function that writes a turn's output into a file, in place of the output of the turn before. */
+export function outputKeeper(path: string): (text: string) => Promise<void> {
+  let writing = Promise.resolve();
+  return (text) => {
+    writing = writing
+      .catch(() => {})
+      .then(() => mkdir(dirname(path), { recursive: true, mode: 0o700 }))
+      .then(() => writeWhole(path, text));
+    return writing;
+  };
 }

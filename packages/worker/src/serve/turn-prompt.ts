@@ -1,5 +1,5 @@
 import { attestedText } from '../mailbox/inbox/attested-text.ts';
-import { isQuestion } from '../mailbox/inbox/held-messages.ts';
+import { isQuestion } from '../mailbox/inbox/checked-out-messages.ts';
 import type { InboxMessage } from '../mailbox/inbox/inbox-message.ts';
 
 /** Returns the words with which a model begins a turn: what its answer is used for, and each message under its attested header. */

@@ -1,5 +1,5 @@
 import { type Message, threadOf } from '@signalbox/protocol';
-import { isQuestion } from '../mailbox/inbox/held-messages.ts';
+import { isQuestion } from '../mailbox/inbox/checked-out-messages.ts';
 
 /**
  * Returns the thread whose turns a message joins. A message that begins its own thread, and whose sender waits for no reply, has none: it

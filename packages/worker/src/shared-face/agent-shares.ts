@@ -1,8 +1,8 @@
-import { Budget, type FaceLimits, Turns } from '@signalbox/serving';
-import { tooManySessions } from './agent-places.ts';
+import { Budget, type FaceLimits, Slices } from '@signalbox/serving';
+import { tooManySessions } from './agent-slots.ts';
 
-/** The number of an agent's lines that are passed on before other agents have their turn. */
-const linesPerTurn = 8;
+/** The number of an agent's lines that are passed on before other agents have their slice. */
+const linesPerSlice = 8;
 
 /** A connection to a client that may fail to read. */
 export interface UnreadConnection {
@@ -16,7 +16,7 @@ export interface UnreadConnection {
 export class AgentShare {
   /** Counts the bytes that the connections write; bytes beyond the budget are read later. */
   readonly bytes: Budget;
-  readonly turns = new Turns(linesPerTurn);
+  readonly slices = new Slices(linesPerSlice);
   readonly #connections = new Set<UnreadConnection>();
   readonly #unreadBytes: number;
 

@@ -1,8 +1,8 @@
+import { isAddress, isJsonObject, jsonProblem } from '@signalbox/protocol';
 import type { JSONRPCMessage, LineFormat, RequestId } from '../sdk/stdio-transport.ts';
 import { callKey, isRepeatedId } from '../shim/call-key.ts';
 import type { CallKey } from '../tools/face-tools.ts';
 import type { FaceLine } from './face-lines.ts';
-import { type WithdrawnCall, withdrawnCall } from './withdrawn-call.ts';
 
 /** Matches what precedes a message: an ordinal of at most 15 digits, and the epoch of a lane. */
 const prefixPattern = /^(-?\d{1,15})(?:@([!-~]{1,64}))?$/;
@@ -14,7 +14,7 @@ interface OpenCall {
   key: CallKey;
   end: () => void;
   /** The memory that the call takes. */
-  place: Disposable;
+  slot: Disposable;
 }
 
 export interface CallLinesOptions {
@@ -86,8 +86,8 @@ export class CallLines implements LineFormat {
     if (this.#calls.has(id)) throw new Error('the shim wrote a call with the id of one that is under way');
     const { consumer, takeRoom, tell } = this.#options;
     const n = this.#ordinal;
-    const place = takeRoom(this.#length);
-    if (typeof place === 'string') return refusal(id, noRoom, place);
+    const slot = takeRoom(this.#length);
+    if (typeof slot === 'string') return refusal(id, noRoom, slot);
     const { promise: over, resolve: end } = Promise.withResolvers<void>();
     const key: CallKey = {
       id: callKey(consumer, n),
@@ -99,14 +99,14 @@ export class CallLines implements LineFormat {
         void until.then(() => tell({ dropped: n }));
       },
     };
-    this.#calls.set(id, { key, end, place });
+    this.#calls.set(id, { key, end, slot });
     return undefined;
   }
 
   #close(id: RequestId): OpenCall | undefined {
     const call = this.#calls.get(id);
     this.#calls.delete(id);
-    call?.place[Symbol.dispose]();
+    call?.slot[Symbol.dispose]();
     return call;
   }
 
@@ -136,4 +136,31 @@ export class CallLines implements LineFormat {
 /** Returns the answer to a request that is not served. */
 export function refusal(id: RequestId, code: number, message: string): JSONRPCMessage {
   return { jsonrpc: '2.0', id, error: { code, message } };
+}
+
+/** A tool call that is withdrawn: the name of its tool, and the agent whom it asks, if it is a question. */
+interface WithdrawnCall {
+  tool?: string;
+  asked?: string;
+}
+
+/** Reads the request of a withdrawn call. Fields that cannot be read are left out. */
+function withdrawnCall(json: string): WithdrawnCall {
+  const params = objectIn(json)?.params;
+  if (!isJsonObject(params) || typeof params.name !== 'string') return {};
+  const { name: tool, arguments: given } = params;
+  const args = typeof given === 'string' ? objectIn(given) : given;
+  const to = isJsonObject(args) ? args.to : undefined;
+  const isQuestion = tool === 'signalbox_ask_agent' && typeof to === 'string' && isAddress(to);
+  return { tool, ...(isQuestion && { asked: to }) };
+}
+
+function objectIn(text: string): Record<string, unknown> | undefined {
+  if (jsonProblem(text) !== undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -77,7 +77,7 @@ function comparable(text: string): string[] {
     return parseBrokerAddresses(text, { insecure: true }).map(({ url, socketPath }) => {
       if (socketPath !== undefined) return url;
       const { protocol, hostname, host, port, pathname, search } = new URL(url);
-      const isOwn = isLoopback(hostname.replace(/^\[(.*)\]$/, '$1'));
+      const isOwn = isLoopback(hostname);
       return `${protocol}//${isOwn ? `this-machine:${port}` : host}${pathname}${search}`;
     });
   } catch {

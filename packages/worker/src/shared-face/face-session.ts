@@ -5,10 +5,10 @@ import { jsonLine, messageOf, SignalboxError } from '@signalbox/protocol';
 import type { FaceLimits } from '@signalbox/serving';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { type McpFace, type McpFaceOptions, serveMcpFace } from '../face/stdio-face.ts';
-import type { RequestRoom } from '../http/request-room.ts';
+import type { FaceRoom } from '../http/face-room.ts';
 import { type JSONRPCMessage, StdioTransport } from '../sdk/stdio-transport.ts';
-import type { SessionPlace } from './agent-places.ts';
 import type { AgentShare } from './agent-shares.ts';
+import type { SessionSlot } from './agent-slots.ts';
 import { CallLines, invalidRequest, noRoom, refusal } from './call-lines.ts';
 import type { FaceHello, FaceLine, FaceRefusal } from './face-lines.ts';
 import { createLineGate, unitsOf } from './line-gate.ts';
@@ -35,7 +35,7 @@ export interface FaceSessionOptions {
   >;
   limits: FaceLimits;
   /** Bounds the memory of the calls of all sessions. */
-  room: RequestRoom;
+  room: FaceRoom;
   /** Returns monotonic milliseconds. */
   now: () => number;
   log: Log;
@@ -57,7 +57,7 @@ export interface FaceSession {
 
 /** Options of one session: those of all sessions, and the parts that its agent and its process share between their connections. */
 type OwnOptions = FaceSessionOptions &
-  Pick<SessionPlace, 'mentioned'> & { share: AgentShare; onListed: () => void };
+  Pick<SessionSlot, 'mentioned'> & { share: AgentShare; onListed: () => void };
 
 /** Serves MCP to a shim whose agent is connected, until one of them ends. The executor is closed with the session. */
 export function openSession(
@@ -142,11 +142,11 @@ function callLines(
   return new CallLines({
     consumer,
     takeRoom: (characters) => {
-      const place = room.place(agent);
-      return place.take({ requests: 1, bytes: characters })?.message ?? place;
+      const slot = room.slot(agent);
+      return slot.take({ requests: 1, bytes: characters })?.message ?? slot;
     },
     onLeaving: (characters) => {
-      share.turns.spend(unitsOf(characters) - 1);
+      share.slices.spend(unitsOf(characters) - 1);
       share.boundUnread();
     },
     onWithdrawn: (id, { tool, asked }) => {
@@ -165,8 +165,8 @@ function requestGate(
   return createLineGate({
     maxLineBytes: limits.bodyBytes + prefixBytes,
     budget: share.bytes,
-    turns: share.turns,
-    place: room.place(agent),
+    slices: share.slices,
+    slot: room.slot(agent),
     now,
     onLeftOut: ({ id, noRoom: why }) => {
       if (id === undefined) end(why === undefined ? tooLong(limits) : overfull(why));

@@ -1,20 +1,20 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Budget, defaultFaceLimits, Turns } from '@signalbox/serving';
+import { Budget, defaultFaceLimits, Slices } from '@signalbox/serving';
 import { expect, test } from 'vitest';
-import { RequestRoom } from '../http/request-room.ts';
+import { FaceRoom } from '../http/face-room.ts';
 import { HalfLine } from './half-line.ts';
 import { createLineGate, type LeftOutLine } from './line-gate.ts';
 
-const newRoom = (bytesPerAgent: number) => new RequestRoom({ ...defaultFaceLimits, bytesPerAgent });
+const newRoom = (bytesPerAgent: number) => new FaceRoom({ ...defaultFaceLimits, bytesPerAgent });
 
-function gate(maxLineBytes: number, { turns = new Turns(8), room = newRoom(1e6) } = {}) {
+function gate(maxLineBytes: number, { slices = new Slices(8), room = newRoom(1e6) } = {}) {
   const leftOut: LeftOutLine[] = [];
   const passed: string[] = [];
   const stream = createLineGate({
     maxLineBytes,
     budget: new Budget(1e9, 1e9, 0),
-    turns,
-    place: room.place('rosa'),
+    slices,
+    slot: room.slot('rosa'),
     now: () => 0,
     onLeftOut: (line) => void leftOut.push(line),
   });
@@ -36,7 +36,7 @@ test('only whole lines are passed on, wherever the stream is cut', async () => {
   expect(passed).toEqual(lines);
 });
 
-test('many lines in one chunk are passed on a few at a time, so that others have their turn', async () => {
+test('many lines in one chunk are passed on a few at a time, so that others have their slice', async () => {
   const { stream, passed } = gate(100);
   stream.write('1 {}\n'.repeat(100));
   await nextTurn();
@@ -72,9 +72,9 @@ test.each(['007', '"\t"', '"\\x"', '-', '1.5'])(
   },
 );
 
-test('the connections of one agent share its turns, and each of them has some', async () => {
-  const turns = new Turns(8);
-  const gates = [gate(100, { turns }), gate(100, { turns })];
+test('the connections of one agent share its slices, and each of them has some', async () => {
+  const slices = new Slices(8);
+  const gates = [gate(100, { slices }), gate(100, { slices })];
   for (const { stream } of gates) stream.write('1 {}\n'.repeat(100));
   const passed = () => gates.map(({ passed }) => passed.length);
   for (let n = 0; n < 4; n++) await nextTurn();
@@ -85,12 +85,12 @@ test('the connections of one agent share its turns, and each of them has some', 
   expect(passed()).toEqual([100, 100]);
 });
 
-test('a long line takes the turns of many short ones', async () => {
-  const turns = new Turns(8);
-  const long = gate(1_000_000, { turns });
+test('a long line takes the slices of many short ones', async () => {
+  const slices = new Slices(8);
+  const long = gate(1_000_000, { slices });
   long.stream.write(`${'x'.repeat(800_000)}\n`);
   let waited = 0;
-  for (; turns.isOver; waited++) await nextTurn();
+  for (; slices.isOver; waited++) await nextTurn();
   expect(waited).toBeGreaterThan(5);
 });
 

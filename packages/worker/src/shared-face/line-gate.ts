@@ -1,7 +1,7 @@
 import { Transform } from 'node:stream';
 import { jsonRpcHead, plainIdPattern } from '@signalbox/protocol';
-import type { Budget, Turns } from '@signalbox/serving';
-import type { RequestPlace } from '../http/request-room.ts';
+import type { Budget, Slices } from '@signalbox/serving';
+import type { FaceSlot } from '../http/face-room.ts';
 import { HalfLine } from './half-line.ts';
 
 const lineFeed = 10;
@@ -28,21 +28,21 @@ export interface LineGateOptions {
   maxLineBytes: number;
   /** Counts the bytes; bytes beyond the budget are read later. */
   budget: Budget;
-  /** The turns of all connections of the agent. */
-  turns: Turns;
+  /** The slices of all connections of the agent. */
+  slices: Slices;
   /** The memory of lines whose end has not come. */
-  place: RequestPlace;
+  slot: FaceSlot;
   /** Returns monotonic milliseconds. */
   now: () => number;
   onLeftOut: (line: LeftOutLine) => void;
 }
 
 /**
- * Passes whole lines on, in the turns of their agent and no faster than a budget allows, so that what one agent writes slows only
+ * Passes whole lines on, in the slices of their agent and no faster than a budget allows, so that what one agent writes slows only
  * itself down.
  */
 export function createLineGate(options: LineGateOptions): Transform {
-  const { maxLineBytes, budget, turns, place, now, onLeftOut } = options;
+  const { maxLineBytes, budget, slices, slot, now, onLeftOut } = options;
   const half = new HalfLine();
   /** The two ends of a line that is left out, from the decision to leave it out until its end. */
   let leftOut: { begin: Buffer; end: Buffer; noRoom?: string } | undefined;
@@ -57,14 +57,14 @@ export function createLineGate(options: LineGateOptions): Transform {
     const last = Buffer.concat([leftOut ? leftOut.end : half.take(), piece.subarray(-maxLineBytes)]);
     leftOut ??= { begin: Buffer.from(last.subarray(0, keptBytes)), end: last, ...why };
     leftOut.end = Buffer.from(last.subarray(-keptBytes));
-    place[Symbol.dispose]();
+    slot[Symbol.dispose]();
   }
 
   /** Returns the reason why a line is left out if this piece belongs to it. */
   function problemOf(piece: Buffer): { noRoom?: string } | undefined {
     const bytes = half.bytes + piece.length;
     if (bytes > maxLineBytes) return {};
-    const noRoom = bytes <= uncountedBytes ? undefined : place.takeUpTo('bytes', bytes)?.message;
+    const noRoom = bytes <= uncountedBytes ? undefined : slot.takeUpTo('bytes', bytes)?.message;
     return noRoom === undefined ? undefined : { noRoom };
   }
 
@@ -77,7 +77,7 @@ export function createLineGate(options: LineGateOptions): Transform {
   function end(piece: Buffer): Buffer | undefined {
     add(piece);
     if (!leftOut) {
-      place[Symbol.dispose]();
+      slot[Symbol.dispose]();
       return half.take();
     }
     const { begin, end: last, noRoom } = leftOut;
@@ -97,9 +97,9 @@ export function createLineGate(options: LineGateOptions): Transform {
           if (at > from) this.push(chunk.subarray(from, at));
         };
         for (;;) {
-          if (turns.isOver) {
+          if (slices.isOver) {
             passWhole();
-            turns.take(pass);
+            slices.take(pass);
             return;
           }
           const feed = chunk.indexOf(lineFeed, at);
@@ -107,14 +107,14 @@ export function createLineGate(options: LineGateOptions): Transform {
           const piece = chunk.subarray(at, feed + 1);
           if (isWhole(piece)) {
             at = feed + 1;
-            turns.spend(unitsOf(piece.length));
+            slices.spend(unitsOf(piece.length));
             continue;
           }
           passWhole();
           at = feed + 1;
           from = at;
           const line = end(piece);
-          turns.spend(unitsOf(line?.length ?? 0));
+          slices.spend(unitsOf(line?.length ?? 0));
           if (line) this.push(line);
         }
         passWhole();
@@ -127,7 +127,7 @@ export function createLineGate(options: LineGateOptions): Transform {
       pass();
     },
     destroy(error, done) {
-      place[Symbol.dispose]();
+      slot[Symbol.dispose]();
       done(error);
     },
   });

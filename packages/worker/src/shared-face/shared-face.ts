@@ -1,5 +1,5 @@
 import { defaultFaceLimits, type FaceLimits } from '@signalbox/serving';
-import { RequestRoom } from '../http/request-room.ts';
+import { FaceRoom } from '../http/face-room.ts';
 import type { AgentConnectOptions } from './connect-agent.ts';
 import type { FaceSessionOptions } from './face-session.ts';
 import { openFaceSocket } from './face-socket.ts';
@@ -49,7 +49,7 @@ export async function serveSharedFace(options: SharedFaceOptions): Promise<Share
     helloTimeoutMs: options.helloTimeoutMs ?? defaultHelloTimeoutMs,
     face: options.face,
     limits,
-    room: new RequestRoom(limits),
+    room: new FaceRoom(limits),
     onSession: options.onSession ?? (() => {}),
     now: options.now ?? (() => performance.now()),
     log: options.log ?? (() => {}),

@@ -4,8 +4,8 @@ import { messageOf, SignalboxError } from '@signalbox/protocol';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { IdleConnections } from '../http/idle-connections.ts';
 import { RecentRefusals } from '../http/recent-refusals.ts';
-import { AgentPlaces, type SessionPlace } from './agent-places.ts';
 import { AgentShares } from './agent-shares.ts';
+import { AgentSlots, type SessionSlot } from './agent-slots.ts';
 import { type AgentConnectOptions, connectAgent } from './connect-agent.ts';
 import { type FaceHello, type FaceRefusal, type HintQuestion, readFirstLine } from './face-lines.ts';
 import {
@@ -46,7 +46,7 @@ export class ShimConnections {
   readonly #sessions = new Set<FaceSession>();
   /** Connections that have not said hello, or get a last line and are closed. */
   readonly #strangers: IdleConnections;
-  readonly #places: AgentPlaces;
+  readonly #slots: AgentSlots;
   readonly #shares: AgentShares;
   readonly #waits = new MailWaits();
   readonly #logRefusal: (refusal: FaceRefusal) => void;
@@ -58,7 +58,7 @@ export class ShimConnections {
     const { limits, now } = options;
     this.#options = options;
     this.#strangers = new IdleConnections(limits.idleConnections);
-    this.#places = new AgentPlaces(limits);
+    this.#slots = new AgentSlots(limits);
     this.#shares = new AgentShares(limits, now);
     this.#logRefusal = refusalLog(options.log, now);
     this.#refused = new RecentRefusals({ forMs: refusedForMs, maxEntries: maxRefused, now });
@@ -107,16 +107,16 @@ export class ShimConnections {
         .digest('base64');
       const known = this.#refused.get(token);
       if (known) throw new SignalboxError(known.code, known.message, { details: { hint: known.hint } });
-      using place = this.#places.take(token);
+      using slot = this.#slots.take(token);
       this.#strangers.isBusy(socket);
       const executor = await connectAgent(hello, this.#options, this.#ending.signal).catch((thrown) => {
         const refusal = refusalOf(thrown);
         if (lasting.has(refusal.code)) this.#refused.add(token, refusal);
         throw thrown;
       });
-      place.connected();
+      slot.connected();
       try {
-        await this.#serveAgent(socket, hello, executor, place);
+        await this.#serveAgent(socket, hello, executor, slot);
       } finally {
         await executor.close();
       }
@@ -152,7 +152,7 @@ export class ShimConnections {
     socket: Socket,
     hello: FaceHello,
     executor: McpProxyExecutor,
-    { mentioned }: SessionPlace,
+    { mentioned }: SessionSlot,
   ): Promise<void> {
     const { onSession, log } = this.#options;
     const { agent } = executor;

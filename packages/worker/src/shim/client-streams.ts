@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import { JsonLineReader } from '@signalbox/protocol/json-lines';
-import { LineWriter } from './line-writer.ts';
+import { LineWriter } from '@signalbox/serving';
 
 /** The most characters that wait for a client that does not read. Beyond it, nothing is read from the client either. */
 const maxUnreadBytes = 8 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { JsonLineReader } from '@signalbox/protocol/json-lines';
+import { LineWriter } from '@signalbox/serving';
 import type { FaceHello, FaceLine, FaceRefusal } from '../shared-face/face-lines.ts';
-import { LineWriter } from './line-writer.ts';
 import { type FacePlace, trustedFace } from './trusted-face.ts';
 
 export interface FaceLinkEvents {
@@ -53,7 +53,10 @@ export function openFaceLink(
       return writer.isFull;
     },
     setReading: (reads) => (reads ? socket.resume() : socket.pause()),
-    end: () => socket.end(),
+    end: () => {
+      writer.flush();
+      socket.end();
+    },
     destroy: () => socket.destroy(),
   };
   let isWelcome = false;

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
+import { backoffMs } from '@signalbox/serving';
 import type { FaceHello, FaceRefusal } from '../shared-face/face-lines.ts';
 import { ClientStreams } from './client-streams.ts';
 import { type FaceLink, type LinkOutcome, openFaceLink } from './face-link.ts';
-import { reconnectDelayMs, steadyAfterMs } from './reconnect-delay.ts';
 import { ShimSession } from './shim-session.ts';
 
 /** Options of a shim: its connections to its face and its client. */
@@ -47,6 +47,10 @@ const greetingMs = 15_000;
 /** A supervisor restarts a face within a second or two. */
 const defaultAbsentWaitMs = 5_000;
 const defaultFarewellMs = 2_000;
+/** The time that a connection must last before the waits begin from the shortest again, in milliseconds. */
+const steadyAfterMs = 2_000;
+/** The waits between tries to connect. */
+const reconnectBackoff = { firstMs: 50, longestMs: 1_000, jitter: 0.5 };
 
 /**
  * Joins a client on two streams to the shared face at a Unix socket, until the client hangs up or the process is asked to end. When the
@@ -136,7 +140,7 @@ class Shim {
       if (this.#isEnding) return { end: 'done' };
       if (link) return { link };
       if (untrusted !== undefined || refusal?.retryable === false) return { end: 'not_served' };
-      const waitMs = reconnectDelayMs(attempt, this.#random());
+      const waitMs = backoffMs(reconnectBackoff, attempt, this.#random());
       const longestMs = refusal ? startWaitMs : Math.min(absentWaitMs, startWaitMs);
       if (this.#now() + waitMs - since > longestMs) {
         if (refusal) return { end: 'refused', refusal };
@@ -183,7 +187,7 @@ class Shim {
   /** Connects again, with any number of tries. Returns a refusal that is final. */
   async #reconnect(firstAttempt: number): Promise<FaceRefusal | undefined> {
     for (let attempt = firstAttempt; !this.#isEnding; attempt++) {
-      await this.#pause(reconnectDelayMs(attempt, this.#random()));
+      await this.#pause(backoffMs(reconnectBackoff, attempt, this.#random()));
       // A client that does not read would make each face in turn give up the connection.
       await Promise.race([this.#client.drained(), this.#end.promise]);
       if (this.#isEnding) break;

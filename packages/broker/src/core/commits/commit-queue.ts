@@ -123,16 +123,16 @@ export class CommitQueue {
   }
 
   /**
-   * Adds a message to the next batch. `isHeld` says whether a consumer holds its inbox, so that it can be pushed once it is written. Returns
+   * Adds a message to the next batch. `isLeased` says whether a consumer holds its inbox, so that it can be pushed once it is written. Returns
    * false while the disk can't keep up. Producers should then wait until their messages are {@link written}.
    */
-  append(message: NewMessage, producer: Producer, isHeld: boolean): boolean {
+  append(message: NewMessage, producer: Producer, isLeased: boolean): boolean {
     const next = this.#next;
     next.messages.push(message);
     next.producers.push(producer);
     if (message.body !== undefined) next.length += message.body.length;
     if (message.settles !== undefined) next.acks = true;
-    if (isHeld) next.isAwaited = true;
+    if (isLeased) next.isAwaited = true;
     if (!isConversation(message.kind)) next.isHurried = true;
     this.#startSoon();
     return next.messages.length < maxNext.messages && next.length < maxNext.length;

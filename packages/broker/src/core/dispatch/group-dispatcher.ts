@@ -193,7 +193,7 @@ export class GroupDispatcher {
       if (!isHad && shared.mayHandOut(candidateOf(message, seq)) && !isDelayed(shared.address, seq)) {
         if (!this.#handOut(shared, message)) {
           const left = messages.slice(at);
-          if (this.#offer(shared, left, false)) shared.passed(upTo);
+          if (this.#handOver(shared, left, false)) shared.passed(upTo);
           else shared.behind = true;
           return 'no_room';
         }
@@ -224,7 +224,7 @@ export class GroupDispatcher {
     time.look();
     if (!shared.mayHandOut(candidateOf(message, seq)) || this.#handOut(shared, message)) return 'went_on';
     shared.again(seq);
-    this.#offer(shared, [message], true);
+    this.#handOver(shared, [message], true);
     return 'no_room';
   }
 
@@ -232,7 +232,7 @@ export class GroupDispatcher {
    * Gives back claimed messages for which no member has room. Other brokers may have room for them, and this one may have room later.
    * Returns false if there is no other broker.
    */
-  #offer(shared: SharedLease, messages: readonly StoredMessage[], wasHandedOut: boolean): boolean {
+  #handOver(shared: SharedLease, messages: readonly StoredMessage[], wasHandedOut: boolean): boolean {
     const seqs = messages.map(({ seq }) => seq);
     const unowned = messages.filter(({ sender }) => shared.keys === 'by_member' && !shared.ownerOf(sender));
     const keys = unowned.map(({ sender }) => sender);
@@ -248,8 +248,8 @@ export class GroupDispatcher {
     how: { wasHandedOut: boolean; keys: readonly string[] },
   ): boolean {
     if (this.#deps.cluster.isAlone) return false;
-    const isOffered = seqs.map((seq) => shared.offer(seq)).includes(true);
-    shared.unclaimed.push({ seqs, ...how, isOffered });
+    const isHandedOver = seqs.map((seq) => shared.handOver(seq)).includes(true);
+    shared.unclaimed.push({ seqs, ...how, isHandedOver });
     return true;
   }
 

@@ -21,7 +21,7 @@ export class LeaseTable {
   }
 
   /** Tells whether a consumer holds an inbox, or takes messages of a group. */
-  isHeld(address: string): boolean {
+  isLeased(address: string): boolean {
     return this.#byInbox.has(address) || this.#byGroup.has(address);
   }
 

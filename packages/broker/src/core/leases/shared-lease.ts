@@ -17,7 +17,7 @@ export interface Candidate {
 /** Claims that are to be returned to the cluster: see `ClusterPort.unclaim`. */
 export interface Unclaimed {
   seqs: readonly number[];
-  isOffered: boolean;
+  isHandedOver: boolean;
   wasHandedOut: boolean;
   keys: readonly string[];
 }
@@ -54,8 +54,8 @@ export class SharedLease {
   readonly #holders = new Map<number, Lease>();
   readonly #order = new KeyOrder();
   readonly #owners = new KeyMembers();
-  /** The messages that were offered to other brokers once, because no member here had room for them. */
-  readonly #offered = new Set<number>();
+  /** The messages that were handed over to other brokers once, because no member here had room for them. */
+  readonly #handedOver = new Set<number>();
 
   /** True if the messages before the cursor must be read again. */
   #isAnew = false;
@@ -181,7 +181,7 @@ export class SharedLease {
   /** Notes that a member was handed a message. It goes to the end of the line. */
   handed(member: Lease, { seq, sender }: Pick<Candidate, 'seq' | 'sender'>): void {
     this.#holders.set(seq, member);
-    this.#offered.delete(seq);
+    this.#handedOver.delete(seq);
     if (this.keys === 'by_member') this.#owners.give(sender, member);
     this.#waiting.delete(member);
     this.look(member);
@@ -201,17 +201,17 @@ export class SharedLease {
   /** Notes that a message has ended. Returns true if another one of its key may be handed out now. */
   ended(seq: number): boolean {
     if (this.reading) this.endedSinceRead.add(seq);
-    this.#offered.delete(seq);
+    this.#handedOver.delete(seq);
     const next = this.#order.end(seq);
     if (next === undefined) return false;
     this.again(next);
     return true;
   }
 
-  /** Notes that a message is offered to other brokers. Returns false if it was offered before: then they had no room for it either. */
-  offer(seq: number): boolean {
-    if (this.#offered.has(seq)) return false;
-    this.#offered.add(seq);
+  /** Notes that a message is handed over to other brokers. Returns false if it was handed over before: then they had no room for it either. */
+  handOver(seq: number): boolean {
+    if (this.#handedOver.has(seq)) return false;
+    this.#handedOver.add(seq);
     return true;
   }
 

@@ -42,7 +42,7 @@ function setUp(...dueIn: number[]) {
       },
       written: async () => {},
     },
-    isHeld: () => false,
+    isLeased: () => false,
     time,
     onError(error) {
       throw error;

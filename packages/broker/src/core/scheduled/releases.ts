@@ -19,7 +19,7 @@ export interface ReleasesDeps {
   scheduled: InboxStore['scheduled'];
   commits: Pick<CommitQueue, 'append' | 'written'>;
   /** Tells whether a consumer holds an inbox now. */
-  isHeld: (inbox: string) => boolean;
+  isLeased: (inbox: string) => boolean;
   /** False if other brokers schedule messages, which this one must release if they have ended by then. */
   isAlone: boolean;
   time: ExpiryClock;
@@ -87,8 +87,8 @@ export class Releases {
   }
 
   #release(message: NewMessage): void {
-    const { commits, isHeld } = this.#deps;
-    commits.append(message, producerOf(message), isHeld(message.inbox));
+    const { commits, isLeased } = this.#deps;
+    commits.append(message, producerOf(message), isLeased(message.inbox));
   }
 
   /** Finds out when the next message is due, or that there is none. A message that is scheduled meanwhile is not overlooked. */

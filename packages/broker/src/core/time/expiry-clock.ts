@@ -142,12 +142,12 @@ export class ExpiryClock implements ExpiryTime {
     this.times.sort((a, b) => a - b);
     this.earliest = this.times[0]!;
     this.latest = this.times.at(-1)!;
-    const isHeld = this.earliest < wall;
-    if (isHeld && leapt) {
+    const isLeased = this.earliest < wall;
+    if (isLeased && leapt) {
       const atStart = leapt === 'at start' || this.#hold?.atStart === true;
       this.#hold = { from: Math.floor(this.earliest), to: wall, atStart };
       this.#deps.onLeap(this.#hold);
-    } else if (!isHeld && this.#hold) {
+    } else if (!isLeased && this.#hold) {
       this.#hold = undefined;
       this.#deps.onHoldEnd(isTrusted ? end : 'set_back');
     }

@@ -86,7 +86,7 @@ export function deliver(
   }
   if (verdict === 'only_as_answer') return submitIfAnswer(frame, caller, deps, body);
   if (frame.all) return submitToAll(frame, caller, deps, body);
-  if (delivery.isHeld(frame.to)) return submit(frame, caller, deps, body);
+  if (delivery.isLeased(frame.to)) return submit(frame, caller, deps, body);
   if (isSubInbox(frame.to) && isPileNobodyReads(frame, caller, deps))
     return submitIfHeldElsewhere(frame, caller, deps, body);
   return submitToKnown(frame, caller, deps, body);
@@ -154,7 +154,7 @@ async function submitIfHeldElsewhere(
   deps: Deps,
   body: string | undefined,
 ): Promise<Outcome> {
-  const elsewhere = await deps.delivery.heldElsewhere([frame.to]);
+  const elsewhere = await deps.delivery.leasedElsewhere([frame.to]);
   if (!caller.isConnected) return undefined;
   if (elsewhere.has(frame.to)) return submitToKnown(frame, caller, deps, body);
   return { refusal: nobodyHolds(frame.to) };

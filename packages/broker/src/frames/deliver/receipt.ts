@@ -11,7 +11,7 @@ type Refused = Exclude<Appended['result'], 'stored' | 'scheduled' | 'duplicate' 
 /** Knows whether anybody reads the messages of an inbox. */
 export interface Recipients {
   /** Tells whether a consumer holds an inbox now. */
-  isHeld(inbox: string): boolean;
+  isLeased(inbox: string): boolean;
   /** Tells whether a group has a member. */
   hasMembers(group: string): boolean;
 }
@@ -21,11 +21,11 @@ export function receiptOf(
   message: NewMessage,
   result: DeliverResult,
   limits: RoleLimits,
-  { isHeld, hasMembers }: Recipients,
+  { isLeased, hasMembers }: Recipients,
 ): Extract<BrokerFrame, { type: 'delivered' }> | Refusal {
   const { id, answers, inbox } = message;
-  const isElsewhere = result.result === 'stored' && result.isHeldElsewhere === true;
-  const waits = answers !== undefined && !isHeld(inbox) && !isElsewhere ? true : undefined;
+  const isElsewhere = result.result === 'stored' && result.isLeasedElsewhere === true;
+  const waits = answers !== undefined && !isLeased(inbox) && !isElsewhere ? true : undefined;
   switch (result.result) {
     case 'stored':
     case 'scheduled':

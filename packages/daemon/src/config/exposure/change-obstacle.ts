@@ -1,3 +1,5 @@
+import type { Config } from '../config.ts';
+import { exposesConfiguration } from './exposures.ts';
 import { writableByOthers } from './writable-by-others.ts';
 
 /**
@@ -11,4 +13,12 @@ export function changeObstacle(files: Iterable<string>, isExposed: boolean): str
     if (why !== undefined) return why;
   }
   return undefined;
+}
+
+/**
+ * Returns why a change of these files must not be put in force by itself: another user could have made it. Returns `undefined` if
+ * there is no such reason. `config` is the configuration in force.
+ */
+export function reloadObstacle(config: Config, files: Iterable<string>): string | undefined {
+  return changeObstacle(files, exposesConfiguration(config));
 }

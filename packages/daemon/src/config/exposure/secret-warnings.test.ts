@@ -30,6 +30,20 @@ test('A secret that stands in a file that others may read is warned about with t
   expect(warnings()).toEqual([]);
 });
 
+test('A secret that goes to another machine without encryption is warned about, and one that stays on this machine is not.', async () => {
+  const file = join(directory, 'signalbox.yaml');
+  const warningsFor = async (host: string) => {
+    const auth = '{ type: bearer, token: hush-1234567 }';
+    await writeFile(file, `mcpServers:\n  a: { url: "http://${host}:8080/mcp", auth: ${auth} }\n`);
+    await chmod(file, 0o600);
+    return secretWarnings(readConfig(file));
+  };
+  expect(await warningsFor('box.example')).toEqual([
+    expect.stringContaining('go to box.example over http://'),
+  ]);
+  for (const own of ['localhost', '127.0.0.2', '[::1]']) expect(await warningsFor(own)).toEqual([]);
+});
+
 test('A secret of a webhook in a file that others may read is warned about.', async () => {
   const file = join(directory, 'signalbox.yaml');
   await writeFile(file, 'hooks:\n  ci: { to: rosa, signature: bearer, secret: hush-1234567890123456 }\n');

@@ -21,6 +21,7 @@ import {
   faceLimitsSchema,
   journalLimitsSchema,
   resultLimitsSchema,
+  roleLimitNames,
   roleLimitsSchema,
 } from './limits-schema.ts';
 import { scheduleEntrySchema } from './schedule-schema.ts';
@@ -233,7 +234,7 @@ const authSchema = z
 function isSecureUrl(text: string): boolean {
   const url = URL.parse(text);
   if (url?.protocol === 'https:') return true;
-  return url?.protocol === 'http:' && isLoopback(url.hostname.replace(/^\[(.*)\]$/, '$1'));
+  return url?.protocol === 'http:' && isLoopback(url.hostname);
 }
 
 const mailboxSchema = z
@@ -307,7 +308,9 @@ export const roleEntrySchema = z.strictObject(
       .describe(
         'messages that the broker accepts from the role: to whom, and of which kinds; default ask, task and note to every agent and group',
       ),
-    limits: roleLimitsSchema.optional(),
+    limits: roleLimitsSchema
+      .optional()
+      .describe(`limits for this role in place of those of broker.limits: ${roleLimitNames.join(', ')}`),
   },
   { error: 'must say what the role may use, as in { tools: ["*"] } or { tools: [] }' },
 );

@@ -42,7 +42,19 @@ export const brokerLimitsSchema = brokerLimits(() => true).check(({ value, issue
 });
 
 /** Accepts the limits that a role may have of its own. */
-export const roleLimitsSchema = brokerLimits(({ perRole }) => perRole === true);
+export const roleLimitsSchema = brokerLimits(isPerRole);
+
+/** The paths of these limits below `broker.limits`. A group of which a role may set everything is named alone. */
+export const roleLimitNames: readonly string[] = Object.entries<Record<string, LimitEntry>>(
+  limitTable,
+).flatMap(([group, limits]) => {
+  const names = Object.keys(limits).filter((name) => isPerRole(limits[name]!));
+  return names.length === Object.keys(limits).length ? [group] : names.map((name) => `${group}.${name}`);
+});
+
+function isPerRole({ perRole }: LimitEntry): boolean {
+  return perRole === true;
+}
 
 /** Accepts the limits of the calls that an orchestrator holds. */
 export const callLimitsSchema = partLimits(callLimits);

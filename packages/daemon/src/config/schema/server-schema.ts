@@ -177,7 +177,9 @@ const entryShape = z.strictObject({
     .optional()
     .describe('bearer, client_credentials, token_exchange or authorization_code'),
   ...policyShape,
-  limits: serverLimitsSchema.optional(),
+  limits: serverLimitsSchema
+    .optional()
+    .describe('what it may send: the keys of orchestrator.limits.perServer, each in place of that one'),
 });
 
 /**

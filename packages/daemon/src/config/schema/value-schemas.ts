@@ -1,18 +1,16 @@
 import { ownPrefix } from '@signalbox/mcp-host/rules';
 import { suggestion } from '@signalbox/protocol/internal';
+import { longestTimerMs } from '@signalbox/serving';
 import { z } from 'zod';
-
-/** The longest time of a timer of Node, in milliseconds: 24.8 days. A longer one would fire at once. */
-const longestMs = 2 ** 31 - 1;
 
 /** A number of things that may run or wait at once. */
 export const limit = z.int().min(1).max(100_000);
 
 /** A time in milliseconds. */
-export const milliseconds = z.int().min(1).max(longestMs);
+export const milliseconds = z.int().min(1).max(longestTimerMs);
 
 /** A time in milliseconds, where 0 has a meaning of its own. */
-export const millisecondsOrZero = z.int().min(0).max(longestMs);
+export const millisecondsOrZero = z.int().min(0).max(longestTimerMs);
 
 /** A text that is not empty and can stand in a path or an argument. */
 export const nonEmpty = z
@@ -82,7 +80,7 @@ export const budgetSchema = z.strictObject(
     perSeconds: z
       .int()
       .min(1)
-      .max(Math.floor(longestMs / 1000)),
+      .max(Math.floor(longestTimerMs / 1000)),
   },
   { error: 'must be written as { calls: 100, perSeconds: 60 }' },
 );

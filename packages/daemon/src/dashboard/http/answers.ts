@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { json, send } from '@signalbox/serving/monitoring';
 
 /** The restrictions on a browser for an answer: show it in no frame, guess no type, tell no other site about its origin. */
 const securityHeaders: Readonly<Record<string, string>> = {
@@ -41,14 +42,7 @@ export function sendJson(
   value: unknown,
   headers: Readonly<Record<string, string>> = {},
 ): void {
-  const body = JSON.stringify(value);
-  const length = String(Buffer.byteLength(body));
-  beginAnswer(response, status, {
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': length,
-    ...headers,
-  });
-  response.end(body);
+  send(response, json(status, value, { ...securityHeaders, ...headers }));
 }
 
 /** Answers with an error. */

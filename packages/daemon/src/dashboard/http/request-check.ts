@@ -1,4 +1,7 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { loopbackNames } from '@signalbox/protocol/internal';
+import { boundedText } from '@signalbox/serving';
 
 /** The reason why a request is refused before its session is checked. */
 export interface RequestRefusal {
@@ -52,6 +55,23 @@ function pageOrigin(host: string, known: URL): string | undefined {
 
 /** A browser may name this machine `localhost` where the broker says 127.0.0.1. */
 function isOwnLoopback(host: string, port: string): boolean {
-  const match = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::(\d+))?$/.exec(host);
-  return match !== null && port === (match[1] ?? '');
+  const [, name = '', ownPort = ''] = /^(.+?)(?::(\d+))?$/.exec(host) ?? [];
+  return loopbackNames.includes(name) && port === ownPort;
+}
+
+/** The most bytes that a request may bring. */
+const maxBytes = 256 * 1024;
+
+/** Reads the body of a request as JSON. Rejects with `bad_request` or `message_too_large`. */
+export async function readJson(request: IncomingMessage): Promise<unknown> {
+  const type = request.headers['content-type'] ?? '';
+  if (!/^application\/json(;|$)/i.test(type))
+    throw new SignalboxError('bad_request', 'the body must be JSON: Content-Type: application/json');
+  const { text, isWhole } = await boundedText(request, maxBytes);
+  if (!isWhole) throw new SignalboxError('message_too_large', `the body may have at most ${maxBytes} bytes`);
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new SignalboxError('bad_request', `the body is no JSON: ${messageOf(error)}`);
+  }
 }

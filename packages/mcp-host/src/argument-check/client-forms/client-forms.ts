@@ -1,9 +1,8 @@
-import type { ClientFormsOfTool, Tool } from '@signalbox/protocol';
+import { type ClientFormsOfTool, isJsonObject, type Tool } from '@signalbox/protocol';
 import { LRUCache } from 'lru-cache';
 import { canonicalText } from '../json/canonical-text.ts';
 import { claudeForm } from './claude-form.ts';
 import { codexForm } from './codex-form.ts';
-import { datedForm } from './dated-form.ts';
 import type { FoundForm, SameMeaning, Unshown } from './found-form.ts';
 import { haveSameMeaning } from './same-meaning.ts';
 
@@ -88,4 +87,22 @@ export class ClientForms {
     if (this.#now() - this.#minute.startMs >= 60_000) this.#minute = { startMs: this.#now(), spentMs: 0 };
     return this.#minute.spentMs >= maxMsInMinute;
   }
+}
+
+/** Keywords without which a schema refuses values that it accepts. draft-07 does not know them. */
+const laterKeywords = ['prefixItems', 'minContains'];
+
+/**
+ * Finds the form of a schema that names its dialect. gemini 0.61 and qwen 0.24 check arguments themselves, and read a schema without
+ * `$schema` as one of draft-07. MCP means 2020-12 then.
+ */
+function datedForm(schema: Record<string, unknown>): FoundForm {
+  if (schema.$schema !== undefined || !hasLater(schema)) return {};
+  return { form: { $schema: 'https://json-schema.org/draft/2020-12/schema', ...schema } };
+}
+
+function hasLater(schema: unknown): boolean {
+  if (Array.isArray(schema)) return schema.some(hasLater);
+  if (!isJsonObject(schema)) return false;
+  return Object.entries(schema).some(([key, value]) => laterKeywords.includes(key) || hasLater(value));
 }

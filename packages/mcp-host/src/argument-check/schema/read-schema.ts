@@ -1,12 +1,12 @@
 import { isJsonObject } from '@signalbox/protocol';
 import { withRoundedNumbers } from '../json/exact-numbers.ts';
-import { refuseEndless } from './endless-schema.ts';
-import { type KeywordKind, kindOf } from './keywords.ts';
+import { type KeywordKind, kindOf, subschemasInPlace } from './keywords.ts';
 import { linearPattern } from './linear-pattern.ts';
 import { isDraft07, toPresentDialect } from './older-dialects.ts';
 import { indexReferences, type References } from './references.ts';
 import {
   type LinearPattern,
+  nodeAt,
   nodePrefix,
   type SchemaGraph,
   type SchemaNode,
@@ -179,3 +179,17 @@ class SchemaReader {
 
 const referenceKeywords = new Set(['$ref', '$dynamicRef', '$recursiveRef']);
 const invertingKeywords = new Set(['not', 'if', 'oneOf', 'maxContains']);
+
+/** Throws `SchemaProblem` for a schema that applies itself to the same value again and again. */
+function refuseEndless(graph: SchemaGraph): void {
+  const state = new Map<SchemaObject, 'open' | 'done'>();
+  const visit = (schema: SchemaNode): void => {
+    if (typeof schema === 'boolean' || state.get(schema) === 'done') return;
+    if (state.get(schema) === 'open') throw new SchemaProblem('it refers to itself without end');
+    state.set(schema, 'open');
+    if (schema.$ref !== undefined) visit(nodeAt(graph, schema.$ref));
+    for (const inner of subschemasInPlace(schema)) visit(inner);
+    state.set(schema, 'done');
+  };
+  for (const node of graph.nodes.values()) visit(node);
+}

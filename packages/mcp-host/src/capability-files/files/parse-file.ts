@@ -1,7 +1,6 @@
-import { isScalar } from 'yaml';
+import { type Document, isScalar, visit } from 'yaml';
 import { keyOffset, parseYamlDocuments, pathText, schemaProblems } from '../../yaml-files/index.ts';
 import { type CapabilityDocument, capabilitySchema } from '../document/capability-document.ts';
-import { unquotedPlaceholders } from './unquoted-placeholders.ts';
 
 /** A problem in a file. Lines and columns count from 1. */
 export interface FileProblem {
@@ -46,4 +45,20 @@ export function parseCapabilityFile(text: string): { documents: ParsedDocument[]
 
 function isEmpty(contents: unknown): boolean {
   return contents === null || (isScalar(contents) && contents.value === null);
+}
+
+/** Finds `{name}` without quotes, which YAML reads as a mapping, although its author meant a placeholder. */
+function unquotedPlaceholders(document: Document): { offset: number; message: string }[] {
+  const problems: { offset: number; message: string }[] = [];
+  visit(document, {
+    Map(_, node) {
+      const [only, ...more] = node.items;
+      if (node.flow && only && more.length === 0 && only.value === null && isScalar(only.key)) {
+        const name = String(only.key.value);
+        const message = `{${name}} without quotes is a mapping in YAML; write "{${name}}"`;
+        problems.push({ offset: node.range?.[0] ?? 0, message });
+      }
+    },
+  });
+  return problems;
 }

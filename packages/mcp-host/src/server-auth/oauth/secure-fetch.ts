@@ -19,5 +19,5 @@ export function secureFetch(send: typeof fetch): typeof fetch {
 }
 
 function isThisMachine(hostname: string): boolean {
-  return isLoopback(hostname.replace(/^\[|\]$/g, '')) || hostname.endsWith('.localhost');
+  return isLoopback(hostname) || hostname.endsWith('.localhost');
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { send } from '@signalbox/serving/monitoring';
 
 const path = '/callback';
 
@@ -73,12 +74,11 @@ async function page(response: ServerResponse, ok: boolean): Promise<void> {
 }
 
 function answer(response: ServerResponse, status: number, text: string): void {
-  response.writeHead(status, {
+  const headers = {
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy': "default-src 'none'",
     'referrer-policy': 'no-referrer',
-    'cache-control': 'no-store',
-    connection: 'close',
-  });
-  response.end(`<!doctype html><meta charset="utf-8"><title>Signalbox</title><p>${text}</p>`);
+  };
+  const body = `<!doctype html><meta charset="utf-8"><title>Signalbox</title><p>${text}</p>`;
+  send(response, { status, headers, body });
 }

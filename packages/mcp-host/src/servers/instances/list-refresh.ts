@@ -1,13 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '@signalbox/protocol';
+import { backoffMs } from '@signalbox/serving';
 import type { ServerConnection } from '../../server-connection.ts';
 import type { ListReadings } from '../list-readings.ts';
-import { backoffMs } from './backoff.ts';
 
 /** A server that announced nothing for this many milliseconds after a reading is read at once on its next announcement. */
 const quietMs = 5_000;
 /** The longest time by which the list lags behind announcements that do not end, in milliseconds. */
 const longestLagMs = 1_000;
+/** The waits between readings. */
+const readingBackoff = { firstMs: 100, longestMs: 60_000, jitter: 1 };
 
 /** The dependencies of a {@link ListRefresh}. */
 export interface ListRefreshDeps<List> {
@@ -79,7 +81,7 @@ export class ListRefresh<List> {
       this.#deps.onProblem(problem);
       if (problem === undefined) continue;
       this.#isDue = true;
-      await this.#pause(backoffMs(failures++, this.#deps.random()));
+      await this.#pause(backoffMs(readingBackoff, failures++, this.#deps.random()));
     }
     this.#isReading = false;
     over();
@@ -89,7 +91,7 @@ export class ListRefresh<List> {
   #dueInMs(): number {
     const sinceMs = this.#deps.now() - this.#readAt;
     if (this.#readings === 0) return 0;
-    return Math.max(0, Math.min(longestLagMs, backoffMs(this.#readings - 1, 1)) - sinceMs);
+    return Math.max(0, Math.min(longestLagMs, backoffMs(readingBackoff, this.#readings - 1, 1)) - sinceMs);
   }
 
   async #readOver(connection: ServerConnection): Promise<string | undefined> {

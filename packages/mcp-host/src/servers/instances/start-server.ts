@@ -1,10 +1,10 @@
 import { mkdir } from 'node:fs/promises';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import { errnoOf } from '@signalbox/protocol/internal';
+import { within } from '@signalbox/serving';
 import { instanceFacts, listingInstance } from '../../config/instance-name.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
 import { policyOf } from '../../config/server-policy.ts';
-import { happensWithin } from '../../happens-within.ts';
 import type { ReadOffers } from '../../inventory/offer-list.ts';
 import type { ToolList } from '../../inventory/tool-list.ts';
 import { type Declared, declaredBy } from '../../questions/askable.ts';
@@ -110,7 +110,7 @@ export async function startServer(
     };
     if (target.config.type === 'stdio') {
       const priority = target.wasReady ? 1 : 0;
-      await deps.starts.add(() => happensWithin(deps.tuning.startTurnMs, connect()), { signal, priority });
+      await deps.starts.add(() => within(connect(), deps.tuning.startTurnMs), { signal, priority });
     } else {
       signal.throwIfAborted();
       connect();

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CancelSignal, McpLogMessage } from '@signalbox/protocol';
+import { backoffMs, RestartBudget } from '@signalbox/serving';
 import type { CallTarget } from '../../calls/call-target.ts';
 import { instanceFacts } from '../../config/instance-name.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
@@ -18,14 +19,15 @@ import { describeStart } from '../starts/describe-start.ts';
 import type { StartFailure } from '../starts/start-failure.ts';
 import { unavailableProblem } from '../unavailable.ts';
 import { untilAborted } from '../until-aborted.ts';
-import { backoffMs } from './backoff.ts';
 import { ListRefresh } from './list-refresh.ts';
-import { RestartBudget } from './restart-budget.ts';
 import { type InstanceIdentity, type Started, type StartTarget, startServer } from './start-server.ts';
 import { Waiters } from './waiters.ts';
 
 /** The failed starts in a row after which a server counts as down. A single one may be chance, for example during an update. */
 const failedStartsWhenDown = 2;
+
+/** The waits between restarts. */
+const restartBackoff = { firstMs: 100, longestMs: 60_000, jitter: 1 };
 
 /** The number of log messages of the server that are kept for its operator, and the most characters of each. */
 const keptMessages = 5;
@@ -318,7 +320,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
       if (this.isGivenUp) return;
       if (renewal.aborted) continue;
       if (!this.#mayStartAgain()) return this.#giveUp('ejected', this.#lastError ?? 'unknown');
-      const delayMs = backoffMs(attempt, random());
+      const delayMs = backoffMs(restartBackoff, attempt, random());
       this.#state = 'backing_off';
       this.#nextStartAtMs = now() + delayMs;
       this.#boundWaits();
@@ -334,7 +336,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
    */
   #mayStartAgain(): boolean {
     const isUnbounded = this.#isListRefused && this.config.maxRestarts === undefined;
-    return isUnbounded || this.#restartBudget.spend(this.#deps.now());
+    return isUnbounded || this.#restartBudget.spend(this.#deps.now()) !== undefined;
   }
 
   /** Shortens the waits of calls that began before the server was down, and ends all if the next start comes too late for them. */

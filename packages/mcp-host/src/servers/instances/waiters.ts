@@ -1,5 +1,5 @@
 import type { CancelSignal } from '@signalbox/protocol';
-import { timerMs } from '../../tool-calls/index.ts';
+import { timerMs } from '@signalbox/serving';
 
 interface Waiter<T> {
   /** Ends the wait with the value. */

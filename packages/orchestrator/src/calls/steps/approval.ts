@@ -76,7 +76,7 @@ function mayWait({ catalog, tool, name }: Call): boolean {
 
 /** Resolves with the end of the call, or with `undefined` if it may go on. */
 async function decide(approvals: Approvals, deps: CallDeps, call: Call): Promise<Attempt | undefined> {
-  const { request, body, place, tracked, asked } = call;
+  const { request, body, slot, tracked, asked } = call;
   const { agent, requestId, role, tool } = call.name;
   const rules = asked ? undefined : rulesOf(call);
   const rule = asked?.rule ?? rules?.asks;
@@ -90,7 +90,7 @@ async function decide(approvals: Approvals, deps: CallDeps, call: Call): Promise
   const barring = shown.hidden > 0 ? rules?.deniesHidden() : undefined;
   if (barring !== undefined) return { error: deniedAsHidden(tool, barring) };
   // Many calls wait for a long time: their number bounds what they hold, so they take no room of others.
-  place[Symbol.dispose]();
+  slot[Symbol.dispose]();
   const definitionHash = approvals.definitionHash(tool) ?? asked?.definitionHash ?? '';
   const decision = await approvals.ask({
     request,

@@ -1,7 +1,7 @@
 import type { ToolCallError } from '@signalbox/protocol';
 import type { Call } from '../call.ts';
 import { readArguments } from '../call-arguments.ts';
-import { largeLength } from '../large-turns.ts';
+import { largeLength } from '../large-slices.ts';
 import type { Attempt, CallDeps, Step } from '../step.ts';
 import { chargeOf } from './budget.ts';
 
@@ -29,9 +29,9 @@ export const checkedArguments: Step<Attempt> = {
 };
 
 async function read(deps: CallDeps, call: Call): Promise<ToolCallError | undefined> {
-  const { place, body, isCompared } = call;
+  const { slot, body, isCompared } = call;
   // A call that waited before has given up its room.
-  const full = !isCompared && typeof body.arguments === 'string' ? place.take(body.arguments) : undefined;
+  const full = !isCompared && typeof body.arguments === 'string' ? slot.take(body.arguments) : undefined;
   if (full) return full;
   const isLarge = (call.request.message.body?.length ?? 0) > largeLength;
   // A running call continues as it began, and one that waited before is told what became of it.
@@ -42,7 +42,7 @@ async function read(deps: CallDeps, call: Call): Promise<ToolCallError | undefin
   if (found.error) return chargeOf(deps, call).refusal ?? found.error;
   call.read = found;
   // A text that became a list may hold far more values than the request that was counted.
-  return found.isRewritten && !isCompared ? place.take(JSON.stringify(found.args)) : undefined;
+  return found.isRewritten && !isCompared ? slot.take(JSON.stringify(found.args)) : undefined;
 }
 
 /** Reads the arguments of a large request. They are read one after the other, so that they hold up no others for long. */
@@ -51,10 +51,10 @@ async function readInTurn(
   { route, body }: Call,
   how: { asWritten: boolean },
 ): Promise<ReturnType<typeof readArguments>> {
-  const endTurn = await reading.next();
+  const endSlice = await reading.next();
   try {
     return readArguments(host, route, body.arguments, how);
   } finally {
-    endTurn();
+    endSlice();
   }
 }

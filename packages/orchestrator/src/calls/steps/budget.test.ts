@@ -8,7 +8,7 @@ import { defaultCallLimits } from '../../scheduling/call-limits.ts';
 import { createCallScheduler } from '../../scheduling/call-scheduler.ts';
 import { Call } from '../call.ts';
 import { CallRegistry } from '../call-registry.ts';
-import { RequestRoom } from '../request-room.ts';
+import { CallRoom } from '../call-room.ts';
 import type { Attempt } from '../step.ts';
 import { budget } from './budget.ts';
 import { queue } from './queue.ts';
@@ -20,9 +20,9 @@ const done = { result: {} };
 function callOf(requestId: string, cancellation = new Cancellation()): Call {
   const from = { agent: 'rosa', role: 'worker', address: 'rosa' };
   const request = { message: { id: requestId, from, seq: 1 }, cancellation, remainingMs: () => undefined };
-  const place = new RequestRoom(defaultCallSizeLimits).place('rosa');
+  const slot = new CallRoom(defaultCallSizeLimits).slot('rosa');
   const served = request as unknown as ServedRequest;
-  const call = new Call({ request: served, body: { op: 'call', tool: 't' }, place });
+  const call = new Call({ request: served, body: { op: 'call', tool: 't' }, slot });
   call.tracked = new CallRegistry(() => 0).add(call.name);
   return call;
 }

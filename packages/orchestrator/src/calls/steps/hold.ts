@@ -49,16 +49,16 @@ async function heldAtFirst({ host, catalogs, holds }: CallDeps, call: Call): Pro
 /** Waits until no hold is on the call any more. Resolves with the end of the call if it can't be attempted again. */
 async function release(
   { holds }: CallDeps,
-  { request, place, tracked }: Call,
+  { request, slot, tracked }: Call,
   { onHold }: OnHold,
 ): Promise<Ended | undefined> {
   if (!request.mayWait) return handBack;
   // Limits of their own bound the waiting calls, so they take no room of others.
-  place[Symbol.dispose]();
+  slot[Symbol.dispose]();
   const end = await holds.wait({ request, subject: onHold, onHold: (text) => tracked.held(text) });
   tracked.held(undefined);
   if (end.status === 'handed_back') return handBack;
   if (end.status === 'refused') return { error: end.error };
-  const full = place.take(request.message.body ?? '');
+  const full = slot.take(request.message.body ?? '');
   return full && { error: full };
 }

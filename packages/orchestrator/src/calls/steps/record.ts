@@ -18,7 +18,7 @@ import { answerWith } from '../answer-with.ts';
 import { boundedReply } from '../bounded-reply.ts';
 import type { Call } from '../call.ts';
 import { calledOffError, outcomeOf, replyOf } from '../call-outcome.ts';
-import { largeLength } from '../large-turns.ts';
+import { largeLength } from '../large-slices.ts';
 import type { CallDeps, Ended, Step } from '../step.ts';
 import { panicError } from '../tool-refusals.ts';
 import type { TrackedCall } from '../tracked-call.ts';
@@ -130,9 +130,9 @@ async function finish(deps: CallDeps, call: Call, result: ToolCallResult): Promi
   }
   // A lane bounds what waits on it.
   const isLarge = sent.length > largeLength && request.mayWait;
-  const endTurn = isLarge ? await deps.replies.next() : undefined;
+  const endSlice = isLarge ? await deps.replies.next() : undefined;
   return answerWith(fault, reply, sent, (how) => {
-    endTurn?.();
+    endSlice?.();
     if (wasAsked) void deps.approvals?.delivered(name, how);
     // Nobody waits for the reply if the requester cancelled the call, or its deadline has passed.
     journaled?.settle(how, () => (isGivenUp ? undefined : endOf()));

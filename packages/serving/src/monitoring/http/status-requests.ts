@@ -129,12 +129,17 @@ export function bearerOf({ headers }: Pick<IncomingMessage, 'headers'>): string 
 }
 
 /** Sends an answer. The connection ends with it. */
-export function send(response: ServerResponse, { status, headers, body }: Answer): void {
+export function send(response: ServerResponse, answer: Answer): void {
+  beginAnswer(response, answer);
+  response.end(answer.body);
+}
+
+/** Sends the head of an answer, which names the length of its body. The connection ends with it. */
+export function beginAnswer(response: ServerResponse, { status, headers, body }: Answer): void {
   response.writeHead(status, {
     ...headers,
     'cache-control': 'no-store',
     'content-length': Buffer.byteLength(body),
     connection: 'close',
   });
-  response.end(body);
 }

@@ -8,7 +8,7 @@ import {
 } from '../../journal/approval-record.ts';
 import type { ApprovalQuery, NumberedApproval } from '../../journal/approval-store.ts';
 import type { CallKey } from '../../journal/call-key.ts';
-import { rowChecksum } from './row-checksum.ts';
+import { rowChecksum } from '../row-checksum.ts';
 
 /** The number of ended approvals that are kept, and the bytes of their arguments. */
 export interface ApprovalRetention {

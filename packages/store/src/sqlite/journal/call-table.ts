@@ -11,7 +11,7 @@ import type {
   SettledHow,
   StartedCall,
 } from '../../journal/journal.ts';
-import { rowChecksum } from './row-checksum.ts';
+import { rowChecksum } from '../row-checksum.ts';
 
 /**
  * The limits for settled calls: a settled call is kept as long as all three allow. A call that is not settled is always kept. Calls whose

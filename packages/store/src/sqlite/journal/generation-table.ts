@@ -1,6 +1,6 @@
 import type { JournalClaim } from '@signalbox/protocol';
 import type { Database, Statement } from 'better-sqlite3';
-import { rowChecksum } from './row-checksum.ts';
+import { rowChecksum } from '../row-checksum.ts';
 
 /** The most generations that are claimed as previous ones. If the claims of a journal were never answered, it gives up some of them. */
 const maxPrevious = 16;

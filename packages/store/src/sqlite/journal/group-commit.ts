@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { isMediumFailure } from '../database.ts';
 import type { WalSync } from '../wal-sync.ts';
 
 /** The number of commits in a row that the medium may refuse. */
@@ -134,9 +135,9 @@ export class GroupCommit {
 
   /** Counts a commit that the medium refused. After a failed sync it is unknown what is on the disk, so one failed sync is final. */
   #count(thrown: unknown): void {
-    const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : '';
-    if (!/^SQLITE_(IOERR|READONLY|CANTOPEN)/.test(code)) return;
-    this.#refused = code === 'SQLITE_IOERR_FSYNC' ? maxRefused : this.#refused + 1;
+    if (!isMediumFailure(thrown)) return;
+    const isFinal = (thrown as NodeJS.ErrnoException).code === 'SQLITE_IOERR_FSYNC';
+    this.#refused = isFinal ? maxRefused : this.#refused + 1;
     if (this.#refused >= maxRefused) this.#failed.resolve(this.#toError(thrown));
   }
 }

@@ -1,11 +1,11 @@
 import type Database from 'better-sqlite3';
+import { rowChecksum } from '../row-checksum.ts';
 import { ApprovalTable } from './approval-table.ts';
 import { CallTable } from './call-table.ts';
 import { damagedGenerations } from './generation-table.ts';
 import { findJournalId } from './journal-copy.ts';
 import { journalError, openJournalDatabase } from './journal-database.ts';
 import { PinTable } from './pin-table.ts';
-import { rowChecksum } from './row-checksum.ts';
 
 /** The content of a journal. */
 export interface JournalContents {

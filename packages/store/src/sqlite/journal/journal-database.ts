@@ -1,9 +1,10 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import Database from 'better-sqlite3';
 import { StoreError } from '../../store-error.ts';
-import { maxLogBytes } from '../database.ts';
+import { makeDirectory } from '../data-directory-lock.ts';
+import { openFile } from '../database.ts';
 
 /** The version of the schema. It changes with each change of the tables. A journal of another version is refused. */
 export const schemaVersion = 9;
@@ -128,20 +129,11 @@ const busyTimeoutMs = 1000;
  * Throws the errors of {@link journalError}.
  */
 export function openJournalDatabase(file: string): Database.Database {
-  let db: Database.Database | undefined;
+  const synchronous = 'normal';
   try {
-    makePrivate(file);
-    db = new Database(file, { timeout: busyTimeoutMs });
-    db.pragma('locking_mode = EXCLUSIVE');
-    // A new file needs this before its first page: see file-shrinker.ts.
-    db.pragma('auto_vacuum = INCREMENTAL');
-    db.pragma('journal_mode = WAL');
-    db.pragma('synchronous = NORMAL');
-    db.pragma(`journal_size_limit = ${maxLogBytes}`);
-    createSchema(db, file);
-    return db;
+    makeDirectory(dirname(file));
+    return openFile({ file, synchronous, ...journalFormat, busyTimeoutMs, otherVersion, isExclusive: true });
   } catch (thrown) {
-    db?.close();
     throw journalError(thrown, file);
   }
 }
@@ -168,35 +160,36 @@ export function journalError(thrown: unknown, file: string): SignalboxError {
   return fail('journal_failed', 'See that the orchestrator may write there', true);
 }
 
-function makePrivate(file: string): void {
-  makeDirectory(dirname(file));
+function otherVersion(file: string, found: number): SignalboxError {
+  return new SignalboxError(
+    'journal_other_version',
+    `${file} has version ${found} of the format, and this Signalbox reads version ${schemaVersion}. Use the one that wrote it, or move the file away to begin a new journal: ${beginsAnew}.`,
+  );
+}
+
+const headerBytes = 32;
+const frameHeaderBytes = 24;
+
+/**
+ * Tells whether SQLite has read only a part of its log: after the last frame that it accepts, there is another one that was written into
+ * the same log. Then the log is damaged, or a power cut has torn the part that was not synced. Call it before the database is written
+ * (https://sqlite.org/fileformat2.html#the_write_ahead_log).
+ */
+export function isLogShortened(db: Database.Database, file: string): boolean {
+  let log: Buffer;
   try {
-    closeSync(openSync(file, 'wx', 0o600));
-  } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown;
-    chmodSync(file, 0o600);
+    log = readFileSync(`${file}-wal`);
+  } catch {
+    return false;
   }
-}
-
-/** Creates the directory, parents first. Node's own recursive mode can hang if a file system refuses with ENOENT. */
-function makeDirectory(directory: string): void {
-  if (existsSync(directory)) return;
-  makeDirectory(dirname(directory));
-  mkdirSync(directory, { mode: 0o700 });
-}
-
-function createSchema(db: Database.Database, file: string): void {
-  const version = db.pragma('user_version', { simple: true }) as number;
-  if (version === schemaVersion) return;
-  if (version !== 0) {
-    throw new SignalboxError(
-      'journal_other_version',
-      `${file} has version ${version} of the format, and this Signalbox reads version ${schemaVersion}. Use the one that wrote it, or move the file away to begin a new journal: ${beginsAnew}.`,
-    );
-  }
-  const create = db.transaction(() => {
-    db.exec(schema);
-    db.pragma(`user_version = ${schemaVersion}`);
-  });
-  create.immediate();
+  if (log.length < headerBytes + frameHeaderBytes) return false;
+  const [read] = db.pragma('wal_checkpoint(PASSIVE)') as { log: number }[];
+  const frameBytes = frameHeaderBytes + (db.pragma('page_size', { simple: true }) as number);
+  const salts = log.subarray(16, 24);
+  const accepted = Math.max(read?.log ?? 0, 0);
+  // Without any accepted frame the header itself may be damaged. Then the first frame has the original salts.
+  if (accepted === 0) return true;
+  for (let at = headerBytes + accepted * frameBytes; at + frameBytes <= log.length; at += frameBytes)
+    if (log.subarray(at + 8, at + 16).equals(salts)) return true;
+  return false;
 }

@@ -1,7 +1,7 @@
 import { type DefinitionKind, definitionKinds } from '@signalbox/protocol';
 import type { Database, Statement } from 'better-sqlite3';
 import type { Pin } from '../../journal/definition-pins.ts';
-import { rowChecksum } from './row-checksum.ts';
+import { rowChecksum } from '../row-checksum.ts';
 
 interface PinRow {
   server: string;

@@ -16,18 +16,16 @@ import type {
 } from '../../journal/journal.ts';
 import { startedAlready } from '../../journal/started-already.ts';
 import { shrinkWhileOpen } from '../file-shrinker.ts';
+import { rowChecksum } from '../row-checksum.ts';
 import { WalSync } from '../wal-sync.ts';
 import { type ApprovalRetention, ApprovalTable } from './approval-table.ts';
 import { CallTable, type JournalRetention } from './call-table.ts';
 import { GenerationTable } from './generation-table.ts';
 import { GroupCommit } from './group-commit.ts';
 import { copyOpenJournal, findJournalId } from './journal-copy.ts';
-import { journalError, openJournalDatabase } from './journal-database.ts';
+import { isLogShortened, journalError, openJournalDatabase } from './journal-database.ts';
 import { KeptReplies, type KeptReplyLimits } from './kept-replies.ts';
-import { NewestCalls } from './newest-calls.ts';
 import { PinTable } from './pin-table.ts';
-import { rowChecksum } from './row-checksum.ts';
-import { isLogShortened } from './shortened-log.ts';
 import { SqliteApprovals } from './sqlite-approvals.ts';
 import { SqlitePins } from './sqlite-pins.ts';
 
@@ -340,4 +338,34 @@ class SqliteJournal implements Journal {
 
 function textOf({ agent, requestId }: CallKey): string {
   return `${agent} ${requestId}`;
+}
+
+/** The most calls that are known for each agent, and the most agents for which they are known. */
+const maxCalls = 50;
+const maxAgents = 1_000;
+
+/**
+ * Knows the newest calls of each agent, so that they can be listed without an index on the disk, for which every call would pay. If there
+ * are too many agents, those that have made no call for the longest time are forgotten.
+ */
+class NewestCalls {
+  readonly #ids = new Map<string, string[]>();
+
+  /** Adds a call, in the order of the starts. */
+  add(agent: string, requestId: string): void {
+    const ids = this.#ids.get(agent) ?? [];
+    ids.push(requestId);
+    // This is not done at each call, since removing the first element moves all others.
+    if (ids.length > 2 * maxCalls) ids.splice(0, maxCalls);
+    this.#ids.delete(agent);
+    this.#ids.set(agent, ids);
+    if (this.#ids.size <= maxAgents) return;
+    const [oldest] = this.#ids.keys();
+    this.#ids.delete(oldest!);
+  }
+
+  /** Returns the ids of an agent's newest calls, some of which may have been deleted. */
+  of(agent: string): readonly string[] {
+    return (this.#ids.get(agent) ?? []).slice(-maxCalls);
+  }
 }

@@ -1,6 +1,6 @@
 import type { CancelSignal } from '@signalbox/client';
 import { SignalboxError } from '@signalbox/protocol';
-import { late, within } from '../../time-limit.ts';
+import { late, within } from '@signalbox/serving';
 import type { FaceCall } from '../../tools/face-tools.ts';
 import type { ToolResult } from '../../tools/tool-result.ts';
 import { additive, type MailboxTool, mailboxTool, readOnly } from '../mailbox-tool.ts';

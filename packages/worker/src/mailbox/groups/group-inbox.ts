@@ -8,16 +8,16 @@ import type {
   Subscription,
 } from '@signalbox/client';
 import { type Message, SignalboxError } from '@signalbox/protocol';
+import { late, within } from '@signalbox/serving';
 import type { Tracing } from '@signalbox/serving/tracing';
-import { late, within } from '../../time-limit.ts';
 import type { InboxCursors } from '../inbox/inbox-cursors.ts';
 import { type InboxMessage, inboxMessage } from '../inbox/inbox-message.ts';
-import { markOffered } from '../inbox/offer.ts';
+import { markShown } from '../inbox/mark-shown.ts';
 import { received } from '../inbox/received.ts';
-import { type GroupHold, GroupHolds, holdMs } from './group-holds.ts';
+import { checkoutMs, type GroupCheckout, GroupCheckouts } from './group-checkouts.ts';
 
 /** The most bytes of bodies that are held at a time; a larger message comes alone. A read returns everything that is held. */
-export const heldBytes = 48 * 1024;
+export const checkedOutBytes = 48 * 1024;
 /** The time to wait for the group, in milliseconds. */
 const joinMs = 40_000;
 /**
@@ -51,7 +51,7 @@ export interface Wanted {
    * returned; without it, the read does not wait.
    */
   waitMs: number | undefined;
-  /** See {@link GroupHold.session}. */
+  /** See {@link GroupCheckout.session}. */
   session: string | undefined;
 }
 
@@ -79,7 +79,7 @@ interface Membership {
  */
 export class GroupInbox implements AsyncDisposable {
   readonly group: string;
-  readonly holds = new GroupHolds();
+  readonly checkouts = new GroupCheckouts();
   readonly #deps: GroupInboxDeps;
   readonly #stop = new AbortController();
   #joining: Promise<Membership> | undefined;
@@ -99,12 +99,12 @@ export class GroupInbox implements AsyncDisposable {
 
   /** True if no read runs and no message is held, so that closing the group takes nothing from anyone. */
   get isIdle(): boolean {
-    return this.#reads === 0 && this.held().length === 0;
+    return this.#reads === 0 && this.checkedOut().length === 0;
   }
 
   /** Returns the messages that the agent holds, in order. */
-  held(): GroupHold[] {
-    return this.holds.live(this.#deps.now());
+  checkedOut(): GroupCheckout[] {
+    return this.checkouts.live(this.#deps.now());
   }
 
   /** Takes messages, and returns those that the agent is shown. Rejects with `SignalboxError`. */
@@ -126,38 +126,38 @@ export class GroupInbox implements AsyncDisposable {
 
   /** Acks the messages that reads up to this one returned. `takenBack` counts the messages that the agent no longer held. */
   async ackUpTo(read: number): Promise<{ acked: number; takenBack: number }> {
-    this.held();
-    const done = this.holds.offeredUpTo(read);
-    const held = done.filter(({ isLive }) => isLive).map(({ seq }) => seq);
-    const { accepted } = (await this.#member?.client.ack(held)) ?? { accepted: [] };
-    this.holds.remove(done.map(({ seq }) => seq));
+    this.checkedOut();
+    const done = this.checkouts.shownUpTo(read);
+    const live = done.filter(({ isLive }) => isLive).map(({ seq }) => seq);
+    const { accepted } = (await this.#member?.client.ack(live)) ?? { accepted: [] };
+    this.checkouts.remove(done.map(({ seq }) => seq));
     return { acked: accepted.length, takenBack: done.length - accepted.length };
   }
 
   /** Sends a reply that settles a message. Returns false, and sends nothing, if the agent no longer holds the message. */
-  async settle(hold: GroupHold, reply: Outgoing, options: DeliverCallOptions): Promise<boolean> {
-    this.held();
-    const member = hold.isLive ? this.#member : undefined;
+  async settle(checkout: GroupCheckout, reply: Outgoing, options: DeliverCallOptions): Promise<boolean> {
+    this.checkedOut();
+    const member = checkout.isLive ? this.#member : undefined;
     if (!member) return false;
     try {
-      await member.client.deliver({ ...reply, settles: hold.seq }, options);
+      await member.client.deliver({ ...reply, settles: checkout.seq }, options);
       return true;
     } catch (thrown) {
-      if (!isLostHold(thrown)) throw thrown;
-      this.holds.lose([hold]);
+      if (!isLostCheckout(thrown)) throw thrown;
+      this.checkouts.lose([checkout]);
       return false;
     }
   }
 
   /** Gives back the messages that the reads of a session returned, because it has ended. */
   async release(session: string): Promise<void> {
-    const held = this.held();
-    const given = held.filter((hold) => hold.session === session);
+    const live = this.checkedOut();
+    const given = live.filter((checkout) => checkout.session === session);
     if (given.length === 0) return;
-    this.holds.lose(given);
-    this.holds.takeLost();
+    this.checkouts.lose(given);
+    this.checkouts.takeLost();
     const seqs = given.map(({ seq }) => seq);
-    if (given.length === held.length && this.#reads === 0) await this.#leave();
+    if (given.length === live.length && this.#reads === 0) await this.#leave();
     else {
       await this.#member?.client.nack(seqs, { reason: 'the session that read it has ended' });
     }
@@ -179,7 +179,7 @@ export class GroupInbox implements AsyncDisposable {
       for (;;) {
         const hasMore = await this.#hasMore(member);
         const left = until - this.#deps.now();
-        if (!hasMore || this.held().length >= wanted.limit || left <= 0) return hasMore;
+        if (!hasMore || this.checkedOut().length >= wanted.limit || left <= 0) return hasMore;
         if ((await this.#arrival(left, signal)) === late) return true;
       }
     } finally {
@@ -197,8 +197,8 @@ export class GroupInbox implements AsyncDisposable {
   async #waitForFresh({ limit, waitMs = 0 }: Wanted, signal: CancelSignal): Promise<boolean> {
     const { now } = this.#deps;
     const until = now() + waitMs;
-    while (this.holds.fresh(now()).length === 0) {
-      if (this.held().length >= limit) return false;
+    while (this.checkouts.fresh(now()).length === 0) {
+      if (this.checkedOut().length >= limit) return false;
       if ((await this.#arrival(Math.max(0, until - now()), signal)) === late) return false;
     }
     return true;
@@ -220,7 +220,7 @@ export class GroupInbox implements AsyncDisposable {
   async #hasMore({ client }: Membership): Promise<boolean> {
     const oldest = await client.peek({ address: this.group, limit: looksAt, bodies: false });
     const isFree = ({ seq, working }: (typeof oldest)[number]): boolean =>
-      working !== true && !(seq !== undefined && this.holds.has(seq));
+      working !== true && !(seq !== undefined && this.checkouts.has(seq));
     return oldest.length === looksAt || oldest.some(isFree);
   }
 
@@ -232,26 +232,26 @@ export class GroupInbox implements AsyncDisposable {
 
   #show({ limit, waitMs, session }: Wanted, hasMore: boolean): Taken {
     const { cursors, now, wallNow, tracing } = this.#deps;
-    const shown = waitMs === undefined ? this.held() : this.holds.fresh(now()).slice(0, limit);
+    const shown = waitMs === undefined ? this.checkedOut() : this.checkouts.fresh(now()).slice(0, limit);
     if (shown.length === 0 || !this.#member) return this.#taken([], undefined, hasMore);
-    const messages = shown.map((hold) => inboxMessage(hold, now(), wallNow()));
+    const messages = shown.map((checkout) => inboxMessage(checkout, now(), wallNow()));
     const { read, cursor } = cursors.next();
-    for (const hold of shown) hold.session = session;
-    markOffered(this.#member.client, shown, { read, now: now(), tracing });
+    for (const checkout of shown) checkout.session = session;
+    markShown(this.#member.client, shown, { read, now: now(), tracing });
     return this.#taken(messages, cursor, hasMore);
   }
 
   #taken(messages: InboxMessage[], cursor: string | undefined, hasMore: boolean): Taken {
-    return { messages, cursor, hasMore, unacked: this.held().length, lost: this.holds.takeLost() };
+    return { messages, cursor, hasMore, unacked: this.checkedOut().length, lost: this.checkouts.takeLost() };
   }
 
   /** Gives back the messages that came for a read which ended without returning them. That counts as no attempt if nothing else is held. */
   #giveBackUnseen(): void {
     if (this.#reads > 0) return;
-    const unseen = this.holds.fresh(this.#deps.now());
+    const unseen = this.checkouts.fresh(this.#deps.now());
     if (unseen.length === 0) return;
-    this.holds.lose(unseen);
-    if (this.held().length === 0) void this.#leave();
+    this.checkouts.lose(unseen);
+    if (this.checkedOut().length === 0) void this.#leave();
     else {
       const seqs = unseen.map(({ seq }) => seq);
       const reason = 'the read that it was taken for was cancelled';
@@ -276,9 +276,9 @@ export class GroupInbox implements AsyncDisposable {
     try {
       const subscription = await client.subscribe({
         group: this.group,
-        ackDeadlineMs: holdMs,
+        ackDeadlineMs: checkoutMs,
         window: 0,
-        windowBytes: heldBytes,
+        windowBytes: checkedOutBytes,
         onSubscribed: ({ lease }) => this.#leased(lease),
       });
       const member = { client, subscription };
@@ -295,7 +295,7 @@ export class GroupInbox implements AsyncDisposable {
 
   /** A new lease comes after a lost connection: other members may have the messages of the last one. */
   #leased(lease: string): void {
-    if (lease !== this.#lease) this.holds.loseAll();
+    if (lease !== this.#lease) this.checkouts.loseAll();
     this.#lease = lease;
   }
 
@@ -310,7 +310,7 @@ export class GroupInbox implements AsyncDisposable {
   #lost(reason: unknown): void {
     this.#member = undefined;
     this.#joining = undefined;
-    this.holds.loseAll();
+    this.checkouts.loseAll();
     for (const waiter of this.#waiters) waiter.reject(reason);
   }
 
@@ -327,14 +327,14 @@ export class GroupInbox implements AsyncDisposable {
   #receive(client: BrokerClient, message: Message): void {
     const { now, log } = this.#deps;
     const arrival = received(client, message, { now: now(), log });
-    if (arrival) this.holds.add(arrival);
+    if (arrival) this.checkouts.add(arrival);
     this.#giveBackUnseen();
     for (const waiter of this.#waiters) waiter.resolve();
   }
 }
 
 /** Returns whether a reply was refused because the connection does not hold the message that it settles. */
-function isLostHold(thrown: unknown): boolean {
+function isLostCheckout(thrown: unknown): boolean {
   return thrown instanceof SignalboxError && thrown.code === 'no_lease';
 }
 

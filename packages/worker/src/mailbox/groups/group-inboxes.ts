@@ -1,14 +1,14 @@
 import { isGroupName, SignalboxError } from '@signalbox/protocol';
-import type { GroupHold } from './group-holds.ts';
+import type { GroupCheckout } from './group-checkouts.ts';
 import type { GroupInbox } from './group-inbox.ts';
 
 /** The most groups from which an agent takes messages at a time: each has a connection to the broker. */
 const maxGroups = 4;
 
 /** A message of a group that a read has returned, with the group. */
-export interface FoundHold {
+export interface FoundCheckout {
   inbox: GroupInbox;
-  hold: GroupHold;
+  checkout: GroupCheckout;
 }
 
 /** The groups from which one agent takes messages. */
@@ -53,15 +53,15 @@ export class GroupInboxes implements AsyncDisposable {
   }
 
   /** Returns the messages with an id that reads have returned, also those that were lost. */
-  withId(id: string, from?: string): FoundHold[] {
+  withId(id: string, from?: string): FoundCheckout[] {
     return [...this.#byGroup.values()].flatMap((inbox) =>
-      inbox.holds.withId(id, from).map((hold) => ({ inbox, hold })),
+      inbox.checkouts.withId(id, from).map((checkout) => ({ inbox, checkout })),
     );
   }
 
   /** Returns the messages that the agent holds. */
-  held(): GroupHold[] {
-    return [...this.#byGroup.values()].flatMap((inbox) => inbox.held());
+  checkedOut(): GroupCheckout[] {
+    return [...this.#byGroup.values()].flatMap((inbox) => inbox.checkedOut());
   }
 
   /** Gives back the messages that the reads of a session returned, because it has ended. Never rejects. */
@@ -76,8 +76,8 @@ export class GroupInboxes implements AsyncDisposable {
   #makeRoom(): void {
     const idle = [...this.#byGroup.values()].find((inbox) => inbox.isIdle);
     if (!idle) {
-      const held = [...this.#byGroup.keys()].join(', ');
-      const message = `you take messages of ${maxGroups} groups already: ${held}; be done with what you hold of one of them first`;
+      const taken = [...this.#byGroup.keys()].join(', ');
+      const message = `you take messages of ${maxGroups} groups already: ${taken}; be done with what you hold of one of them first`;
       throw new SignalboxError('too_many_groups', message);
     }
     this.#byGroup.delete(idle.group);

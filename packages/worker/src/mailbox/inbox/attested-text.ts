@@ -1,5 +1,5 @@
 import { quotedLines } from '@signalbox/protocol/internal';
-import { isQuestion } from './held-messages.ts';
+import { isQuestion } from './checked-out-messages.ts';
 import type { InboxMessage } from './inbox-message.ts';
 
 /** Quotes a text, so that none of its lines can be taken for a header: see `quotedLines`. */

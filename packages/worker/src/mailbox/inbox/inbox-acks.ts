@@ -45,7 +45,7 @@ export async function ackUpTo(
       `'ack' must be a cursor that a read of this session returned, and '${cursor}' is none; nothing was acked, so read again without it`,
     );
   }
-  const done = inbox.held.offeredUpTo(read);
+  const done = inbox.checkedOut.shownUpTo(read);
   const { pending } = await inbox.ack(done, signal);
   return { acked: done.length - pending, ack_pending: pending };
 }

@@ -1,5 +1,5 @@
 import { isGroup, threadOf } from '@signalbox/protocol';
-import { type HeldMessage, remainingMs, sinceOfferedMs } from './held-messages.ts';
+import { type CheckedOutMessage, remainingMs, sinceShownMs } from './checked-out-messages.ts';
 
 /** A message as an agent gets it. The broker attests everything but `body`. */
 export interface InboxMessage {
@@ -58,13 +58,13 @@ export const messageSchema = {
 };
 
 /** Converts a held message to the form that the agent gets. `now` is monotonic, `wallNow` in epoch milliseconds. */
-export function inboxMessage(held: HeldMessage, now: number, wallNow: number): InboxMessage {
-  const { message, json, offeredBy } = held;
-  const sinceOffered = sinceOfferedMs(held, now);
-  const wasOffered = offeredBy !== undefined || message.since_tried_ms !== undefined;
+export function inboxMessage(mail: CheckedOutMessage, now: number, wallNow: number): InboxMessage {
+  const { message, json, shownBy } = mail;
+  const sinceShown = sinceShownMs(mail, now);
+  const wasShown = shownBy !== undefined || message.since_tried_ms !== undefined;
   const { id, from, to, kind, created_at, attempt = 1, correlation_id } = message;
   const group = isGroup(to) ? to : message.group;
-  const expiresInMs = remainingMs(held, now);
+  const expiresInMs = remainingMs(mail, now);
   return {
     id,
     from: from.agent,
@@ -77,8 +77,8 @@ export function inboxMessage(held: HeldMessage, now: number, wallNow: number): I
     attempt,
     ...(expiresInMs !== undefined && { expires_in_seconds: Math.max(0, Math.round(expiresInMs / 1000)) }),
     ...(correlation_id !== undefined && { in_reply_to: correlation_id }),
-    ...((wasOffered || attempt > 1) && { offered_before: true as const }),
-    ...(sinceOffered !== undefined && { offered_seconds_ago: Math.max(0, Math.round(sinceOffered / 1000)) }),
+    ...((wasShown || attempt > 1) && { offered_before: true as const }),
+    ...(sinceShown !== undefined && { offered_seconds_ago: Math.max(0, Math.round(sinceShown / 1000)) }),
     body: json,
   };
 }

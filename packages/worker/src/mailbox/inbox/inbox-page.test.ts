@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { HeldMessage } from './held-messages.ts';
+import type { CheckedOutMessage } from './checked-out-messages.ts';
 import { inboxMessage } from './inbox-message.ts';
 import { pageOf } from './inbox-page.ts';
 
-const held = (seq: number, body: string): HeldMessage => ({
+const held = (seq: number, body: string): CheckedOutMessage => ({
   seq,
   message: {
     id: `m${seq}`,
@@ -18,8 +18,8 @@ const held = (seq: number, body: string): HeldMessage => ({
   json: JSON.parse(body),
   traceparent: undefined,
   receivedAt: 100,
-  offeredBy: undefined,
-  offeredAt: undefined,
+  shownBy: undefined,
+  shownAt: undefined,
   isLive: true,
   isDone: false,
 });

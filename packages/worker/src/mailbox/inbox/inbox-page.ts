@@ -1,6 +1,6 @@
 import type { Tool } from '@signalbox/protocol';
 import { attestedText } from './attested-text.ts';
-import type { HeldMessage } from './held-messages.ts';
+import type { CheckedOutMessage } from './checked-out-messages.ts';
 import { type InboxMessage, messageSchema } from './inbox-message.ts';
 
 const count = { type: 'integer', minimum: 0 } as const;
@@ -40,7 +40,7 @@ export interface PageLimits {
 }
 
 /** Returns the first messages that fit, at least one. */
-export function pageOf(waiting: readonly HeldMessage[], limits: PageLimits): HeldMessage[] {
+export function pageOf(waiting: readonly CheckedOutMessage[], limits: PageLimits): CheckedOutMessage[] {
   let bytes = 0;
   const end = waiting.findIndex(({ message: { body = '' } }, at) => {
     bytes += Buffer.byteLength(body);

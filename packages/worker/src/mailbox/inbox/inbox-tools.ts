@@ -1,10 +1,10 @@
 import type { CancelSignal } from '@signalbox/client';
-import { late } from '../../time-limit.ts';
+import { late } from '@signalbox/serving';
 import type { FaceCall } from '../../tools/face-tools.ts';
 import type { ToolResult } from '../../tools/tool-result.ts';
 import { groupResult } from '../groups/group-page.ts';
 import { answer, idempotent, type MailboxTool, mailboxTool } from '../mailbox-tool.ts';
-import type { HeldMessage } from './held-messages.ts';
+import type { CheckedOutMessage } from './checked-out-messages.ts';
 import { inboxWindow } from './inbox.ts';
 import { type AckDeps, type Acked, ackNotes, ackUpTo } from './inbox-acks.ts';
 import { inboxMessage } from './inbox-message.ts';
@@ -24,7 +24,7 @@ export interface InboxToolsDeps extends AckDeps {
   /** Epoch milliseconds. */
   wallNow: () => number;
   /** Called with the messages that a read has returned, and those that it said are waiting. */
-  onShown: (messages: readonly HeldMessage[]) => void;
+  onShown: (messages: readonly CheckedOutMessage[]) => void;
 }
 
 const ackField = {
@@ -63,7 +63,7 @@ export function inboxTools(deps: InboxToolsDeps): MailboxTool[] {
       async run({ ack, limit, group }, call) {
         if (group !== undefined) return await readGroup(deps, { group, ack, limit }, call);
         const { signal } = call;
-        await inbox.hold(signal);
+        await inbox.lease(signal);
         const acked = await ackOf(deps, ack, call);
         const hasMore = await inbox.fill(signal);
         return await page(deps, { waiting: inbox.waiting(), limit, acked, hasMore, signal });
@@ -92,7 +92,7 @@ export function inboxTools(deps: InboxToolsDeps): MailboxTool[] {
         if (group !== undefined) return await readGroup(deps, { group, ack, limit, waitMs }, call);
         const { signal } = call;
         const deadline = now() + waitMs;
-        await inbox.hold(signal);
+        await inbox.lease(signal);
         const acked = await ackOf(deps, ack, call);
         let hasMore = await inbox.fill(signal);
         while (inbox.fresh().length === 0) {
@@ -129,7 +129,7 @@ async function readGroup(
 }
 
 interface PageOptions {
-  waiting: readonly HeldMessage[];
+  waiting: readonly CheckedOutMessage[];
   limit: number | undefined;
   acked: Acked;
   /** True if the broker has messages that it has not delivered yet. */
@@ -142,12 +142,12 @@ async function page(
   { waiting, limit = defaultLimit, acked, hasMore, signal }: PageOptions,
 ): Promise<ToolResult> {
   const taken = pageOf(waiting, { messages: limit, bytes: pageBytes });
-  const messages = taken.map((held) => inboxMessage(held, now(), wallNow()));
+  const messages = taken.map((mail) => inboxMessage(mail, now(), wallNow()));
   const named = taken.length > 0 ? cursors.next() : undefined;
-  if (named) await inbox.offered(taken, named.read, signal);
+  if (named) await inbox.shown(taken, named.read, signal);
   onShown(waiting);
   const more = waiting.length - taken.length;
-  const unacked = inbox.held.unacked().length;
+  const unacked = inbox.checkedOut.unacked().length;
   const data = {
     messages,
     ...(named && { cursor: named.cursor }),

@@ -1,10 +1,10 @@
 import type { BrokerClient, CancelSignal, Log, Subscription } from '@signalbox/client';
 import { type Message, messageOf, SignalboxError } from '@signalbox/protocol';
+import { late, within } from '@signalbox/serving';
 import type { Tracing } from '@signalbox/serving/tracing';
-import { late, within } from '../../time-limit.ts';
 import type { MainConnection } from '../main-connection.ts';
-import { type HeldMessage, HeldMessages, hasExpiredUnread } from './held-messages.ts';
-import { markOffered } from './offer.ts';
+import { type CheckedOutMessage, CheckedOutMessages, hasExpiredUnread } from './checked-out-messages.ts';
+import { markShown } from './mark-shown.ts';
 import { received } from './received.ts';
 
 /** The most messages that are delivered and not acked; the broker keeps the rest. */
@@ -28,11 +28,11 @@ export interface InboxDeps {
 
 /** The agent's own inbox. It is held from the first read on; a read after a loss takes it again. */
 export class Inbox {
-  readonly held = new HeldMessages();
+  readonly checkedOut = new CheckedOutMessages();
   readonly #deps: InboxDeps;
   readonly #stop = new AbortController();
-  #holding: Promise<BrokerClient> | undefined;
-  #isHeld = false;
+  #leasing: Promise<BrokerClient> | undefined;
+  #isLeased = false;
   /** The calls that wait for the next message. */
   readonly #waiters = new Set<PromiseWithResolvers<void>>();
 
@@ -41,17 +41,17 @@ export class Inbox {
   }
 
   /** True if the broker delivers messages to this process now. */
-  get isHeld(): boolean {
-    return this.#isHeld;
+  get isLeased(): boolean {
+    return this.#isLeased;
   }
 
   /** Takes the inbox, unless it is held already, and returns the connection that holds it. Throws `SignalboxError`. */
-  async hold(signal: CancelSignal): Promise<BrokerClient> {
-    this.#holding ??= this.#take().catch((thrown) => {
-      this.#holding = undefined;
+  async lease(signal: CancelSignal): Promise<BrokerClient> {
+    this.#leasing ??= this.#take().catch((thrown) => {
+      this.#leasing = undefined;
       throw thrown;
     });
-    const client = await within(this.#holding, takeMs, signal);
+    const client = await within(this.#leasing, takeMs, signal);
     if (client !== late) return client;
     throw new SignalboxError('timed_out', 'the broker did not hand the inbox over; try again', {
       retryable: true,
@@ -60,22 +60,22 @@ export class Inbox {
 
   /** Waits for the messages that the broker has, as far as the window allows. Returns true if there are more. */
   async fill(signal: CancelSignal): Promise<boolean> {
-    const client = await this.hold(signal);
+    const client = await this.lease(signal);
     const deadline = this.#deps.now() + arrivalMs;
     for (;;) {
-      const after = this.held.highestLiveSeq;
+      const after = this.checkedOut.highestLiveSeq;
       const [next] = await client.peek({ address: client.agent, after, limit: 1 });
       if (!next) return false;
-      if (this.held.highestLiveSeq > after) continue;
+      if (this.checkedOut.highestLiveSeq > after) continue;
       const left = deadline - this.#deps.now();
-      const isFull = this.held.liveCount >= inboxWindow;
+      const isFull = this.checkedOut.liveCount >= inboxWindow;
       if (isFull || left <= 0 || (await this.arrival(left, signal)) === late) return true;
     }
   }
 
-  /** Returns the waiting messages that were never offered, in order. */
-  fresh(): HeldMessage[] {
-    return this.waiting().filter(({ offeredBy }) => offeredBy === undefined);
+  /** Returns the waiting messages that were never shown, in order. */
+  fresh(): CheckedOutMessage[] {
+    return this.waiting().filter(({ shownBy }) => shownBy === undefined);
   }
 
   /** Resolves shortly after the next message has come, or to `late` after `waitMs`. Throws the reason if the inbox is lost. */
@@ -85,7 +85,7 @@ export class Inbox {
     this.#waiters.add(waiter);
     waiter.promise.catch(() => {});
     try {
-      await this.hold(signal);
+      await this.lease(signal);
       if ((await within(waiter.promise, waitMs, signal)) === late) return late;
     } finally {
       this.#waiters.delete(waiter);
@@ -96,20 +96,20 @@ export class Inbox {
   }
 
   /** Acks messages. Returns how many of these acks could not reach the broker yet. */
-  async ack(done: readonly HeldMessage[], signal: CancelSignal): Promise<{ pending: number }> {
+  async ack(done: readonly CheckedOutMessage[], signal: CancelSignal): Promise<{ pending: number }> {
     if (done.length === 0) return { pending: 0 };
-    const client = await this.hold(signal);
-    for (const held of done) held.isDone = true;
+    const client = await this.lease(signal);
+    for (const mail of done) mail.isDone = true;
     const { accepted } = await client.ack(done.map(({ seq }) => seq));
-    this.held.remove(accepted);
+    this.checkedOut.remove(accepted);
     return { pending: done.length - accepted.length };
   }
 
   /** Marks messages as returned by a read: losing them counts as an attempt from now on. */
-  async offered(messages: readonly HeldMessage[], read: number, signal: CancelSignal): Promise<void> {
-    const client = await this.hold(signal);
+  async shown(messages: readonly CheckedOutMessage[], read: number, signal: CancelSignal): Promise<void> {
+    const client = await this.lease(signal);
     const { tracing, now } = this.#deps;
-    markOffered(client, messages, { read, now: now(), tracing });
+    markShown(client, messages, { read, now: now(), tracing });
   }
 
   /** Stops taking the inbox. The owner closes the connection. */
@@ -118,13 +118,13 @@ export class Inbox {
   }
 
   /** Returns the waiting messages in order. Requests that expired unread are acked and left out. */
-  waiting(): HeldMessage[] {
+  waiting(): CheckedOutMessage[] {
     const { now, log } = this.#deps;
-    const expired = this.held.waiting().filter((held) => hasExpiredUnread(held, now()));
+    const expired = this.checkedOut.waiting().filter((mail) => hasExpiredUnread(mail, now()));
     this.ack(expired, this.#stop.signal).catch((thrown) => {
       log({ event: 'inbox_ack_failed', reason: messageOf(thrown) });
     });
-    return this.held.waiting().filter((held) => !expired.includes(held));
+    return this.checkedOut.waiting().filter((mail) => !expired.includes(mail));
   }
 
   async #take(): Promise<BrokerClient> {
@@ -133,13 +133,13 @@ export class Inbox {
     const subscription = await client.subscribe({
       window: inboxWindow,
       ...(consumerId !== undefined && { consumerId }),
-      onSubscribed: () => this.held.leaseEnded(),
+      onSubscribed: () => this.checkedOut.leaseEnded(),
     });
-    this.#isHeld = true;
+    this.#isLeased = true;
     void this.#receiveAll(client, subscription).then((lost) => {
-      this.#isHeld = false;
-      this.#holding = undefined;
-      this.held.leaseEnded();
+      this.#isLeased = false;
+      this.#leasing = undefined;
+      this.checkedOut.leaseEnded();
       for (const waiter of this.#waiters) waiter.reject(lost);
     });
     return client;
@@ -163,14 +163,14 @@ export class Inbox {
     const arrival = received(client, message, { now: now(), log });
     if (!arrival) return;
     const { seq } = arrival;
-    const held = this.held.add(arrival);
-    if (held.isDone) {
+    const mail = this.checkedOut.add(arrival);
+    if (mail.isDone) {
       void client.ack([seq]).then(
-        ({ accepted }) => this.held.remove(accepted),
+        ({ accepted }) => this.checkedOut.remove(accepted),
         () => {},
       );
-    } else if (held.offeredBy !== undefined) {
-      client.working([seq], tracing && held.traceparent);
+    } else if (mail.shownBy !== undefined) {
+      client.working([seq], tracing && mail.traceparent);
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { BrokerClient, Log } from '@signalbox/client';
 import { bodyLimitsFor, type Message, messageOf, parseJson } from '@signalbox/protocol';
-import type { Arrival } from './held-messages.ts';
+import type { Arrival } from './checked-out-messages.ts';
 
 /**
  * Reads a message that has come. A message whose body is not JSON becomes a dead letter, and `undefined` is returned. `now` is monotonic.

@@ -1,7 +1,7 @@
 import type { Outgoing } from '@signalbox/client';
 import { replyIdOf, SignalboxError } from '@signalbox/protocol';
 import { bodyFields } from '../message-arguments.ts';
-import { type HeldMessage, remainingMs } from './held-messages.ts';
+import { type CheckedOutMessage, remainingMs } from './checked-out-messages.ts';
 
 /** The arguments of the tool that answers a message. */
 export const replyFields = {
@@ -23,19 +23,19 @@ const unanswerable = new Set(['note', 'reply', 'event', 'progress', 'undeliverab
 
 /** Makes the message that answers a held one. `id` is that of the call, if the call may be repeated. `now` is monotonic. */
 export function replyTo(
-  held: HeldMessage,
+  mail: CheckedOutMessage,
   { body, id }: { body: unknown; id: string | undefined },
   now: number,
 ): Outgoing {
-  const leftMs = remainingMs(held, now);
+  const leftMs = remainingMs(mail, now);
   return {
-    to: held.message.from.address,
+    to: mail.message.from.address,
     kind: 'reply',
     // The id of the call distinguishes its reply from that of another call with another text.
-    id: id ?? replyIdOf(held.message.id),
-    correlationId: held.message.id,
+    id: id ?? replyIdOf(mail.message.id),
+    correlationId: mail.message.id,
     body,
-    traceparent: held.traceparent,
+    traceparent: mail.traceparent,
     ...(leftMs !== undefined && { ttlMs: Math.max(0, leftMs) + graceMs }),
   };
 }
@@ -46,14 +46,14 @@ export function isAnsweredBefore(thrown: unknown): boolean {
 }
 
 /** Makes the refusal of a reply to an id that several senders gave to their messages. */
-export function ambiguous(id: string, found: readonly HeldMessage[]): SignalboxError {
+export function ambiguous(id: string, found: readonly CheckedOutMessage[]): SignalboxError {
   const senders = found.map(({ message }) => `'${message.from.agent}'`).join(' and ');
   const message = `${senders} sent messages with the id '${id}'; say which with 'from'`;
   return new SignalboxError('ambiguous', message);
 }
 
 /** Throws `not_a_question` unless a message of this kind may be answered. */
-export function requireAnswerable({ message: { id, kind, from } }: HeldMessage): void {
+export function requireAnswerable({ message: { id, kind, from } }: CheckedOutMessage): void {
   if (!unanswerable.has(kind)) return;
   throw new SignalboxError(
     'not_a_question',

@@ -1,11 +1,11 @@
 import type { CancelSignal } from '@signalbox/client';
 import { type Message, SignalboxError } from '@signalbox/protocol';
 import type { ToolResult } from '../../tools/tool-result.ts';
-import type { FoundHold, GroupInboxes } from '../groups/group-inboxes.ts';
+import type { FoundCheckout, GroupInboxes } from '../groups/group-inboxes.ts';
 import { answer, idempotent, type MailboxTool, mailboxTool } from '../mailbox-tool.ts';
 import type { MainConnection } from '../main-connection.ts';
 import { bodyOf } from '../message-arguments.ts';
-import type { HeldMessage } from './held-messages.ts';
+import type { CheckedOutMessage } from './checked-out-messages.ts';
 import type { Inbox } from './inbox.ts';
 import {
   ambiguous,
@@ -42,18 +42,18 @@ export function replyTool({ inbox, groups, main, now }: ReplyToolDeps): MailboxT
 
   /** Replies to a message of a group. Returns true if the agent still held it. */
   async function replyInGroup(
-    { inbox: group, hold }: FoundHold,
+    { inbox: group, checkout }: FoundCheckout,
     { signal, ...reply }: Reply,
   ): Promise<boolean> {
-    const { message, seq } = hold;
-    const remove = (): void => group.holds.remove([seq]);
-    const outgoing = replyTo(hold, reply, now());
+    const { message, seq } = checkout;
+    const remove = (): void => group.checkouts.remove([seq]);
+    const outgoing = replyTo(checkout, reply, now());
     try {
-      const wasHeld = await group.settle(hold, outgoing, { signal });
+      const isSettled = await group.settle(checkout, outgoing, { signal });
       // The broker accepts the reply of each member that was handed the request, and the first one counts.
-      if (!wasHeld) await (await main.client(signal)).deliver(outgoing, { signal });
+      if (!isSettled) await (await main.client(signal)).deliver(outgoing, { signal });
       remove();
-      return wasHeld;
+      return isSettled;
     } catch (thrown) {
       return failed(thrown, message, remove);
     }
@@ -84,13 +84,13 @@ export function replyTool({ inbox, groups, main, now }: ReplyToolDeps): MailboxT
       const reply = { body, id: key?.id, signal };
       const ofGroup = foundInGroup(groups, inbox, id, from);
       if (ofGroup) {
-        requireAnswerable(ofGroup.hold);
-        const { agent } = ofGroup.hold.message.from;
-        const wasHeld = await replyInGroup(ofGroup, reply);
+        requireAnswerable(ofGroup.checkout);
+        const { agent } = ofGroup.checkout.message.from;
+        const isSettled = await replyInGroup(ofGroup, reply);
         done(id, agent);
-        return stored(id, agent, wasHeld);
+        return stored(id, agent, isSettled);
       }
-      const client = await inbox.hold(signal);
+      const client = await inbox.lease(signal);
       const isResumable = key !== undefined && !wasRead(inbox, id, from);
       // The message may have been read, or even answered, at a face that has ended.
       if (isResumable) await inbox.fill(signal);
@@ -101,11 +101,11 @@ export function replyTool({ inbox, groups, main, now }: ReplyToolDeps): MailboxT
         if (state === 'answered') return storedBefore(id, from);
         if (state === 'ambiguous') throw severalSenders(id);
       }
-      const held = answerable({ inbox, groups }, { id, from, answered, isResumable });
-      const { seq, message } = held;
-      const remove = (): void => inbox.held.remove([seq]);
+      const mail = answerable({ inbox, groups }, { id, from, answered, isResumable });
+      const { seq, message } = mail;
+      const remove = (): void => inbox.checkedOut.remove([seq]);
       await client
-        .deliver({ ...replyTo(held, reply, now()), settles: seq }, { signal })
+        .deliver({ ...replyTo(mail, reply, now()), settles: seq }, { signal })
         .catch((thrown) => failed(thrown, message, remove));
       remove();
       done(id, message.from.agent);
@@ -127,28 +127,28 @@ function foundInGroup(
   inbox: Inbox,
   id: string,
   from: string | undefined,
-): FoundHold | undefined {
+): FoundCheckout | undefined {
   const found = groups.withId(id, from);
   if (found.length === 0) return undefined;
-  const own = inbox.held.withId(id, from).filter(({ offeredBy }) => offeredBy !== undefined);
+  const own = inbox.checkedOut.withId(id, from).filter(({ shownBy }) => shownBy !== undefined);
   if (own.length > 0 && from !== undefined) return undefined;
-  const messages = [...own, ...found.map(({ hold }) => hold)];
+  const messages = [...own, ...found.map(({ checkout }) => checkout)];
   if (messages.length > 1 && from === undefined) throw ambiguous(id, messages);
-  return found.find(({ hold }) => hold.isLive) ?? found[0];
+  return found.find(({ checkout }) => checkout.isLive) ?? found[0];
 }
 
-function stored(id: string, agent: string, wasHeld: boolean): ToolResult {
+function stored(id: string, agent: string, isSettled: boolean): ToolResult {
   const text = `The reply to ${id} is stored for ${agent} on the broker's disk; `;
   const data = { replied_to: id, to: agent };
-  if (wasHeld) return answer(`${text}the message is acked.`, data);
+  if (isSettled) return answer(`${text}the message is acked.`, data);
   const late =
     'you held the message no longer, so another member of the group may work on it, too. Its reply will not count.';
   return answer(`${text}${late}`, { ...data, held_no_longer: true });
 }
 
 /** Returns true if a read of this process returned a message that is not acked. */
-function wasRead({ held }: Inbox, id: string, from: string | undefined): boolean {
-  return held.withId(id, from).some(({ offeredBy }) => offeredBy !== undefined);
+function wasRead({ checkedOut }: Inbox, id: string, from: string | undefined): boolean {
+  return checkedOut.withId(id, from).some(({ shownBy }) => shownBy !== undefined);
 }
 
 interface Wanted {
@@ -184,17 +184,17 @@ function severalSenders(id: string): SignalboxError {
 }
 
 function answerable(
-  { inbox: { held }, groups }: Pick<ReplyToolDeps, 'inbox' | 'groups'>,
+  { inbox: { checkedOut }, groups }: Pick<ReplyToolDeps, 'inbox' | 'groups'>,
   { id, from, answered, isResumable }: Wanted,
-): HeldMessage {
-  const found = held
+): CheckedOutMessage {
+  const found = checkedOut
     .withId(id, from)
-    .filter(({ offeredBy, isLive }) => offeredBy !== undefined || (isResumable && isLive));
+    .filter(({ shownBy, isLive }) => shownBy !== undefined || (isResumable && isLive));
   const [one] = found;
   if (!one) {
     const done = answeredKey(answered, id, from);
     if (done !== undefined) throw repeated(id, done.slice(id.length + 1));
-    const named = [...held.unacked(), ...groups.held()]
+    const named = [...checkedOut.unacked(), ...groups.checkedOut()]
       .slice(0, maxNamed)
       .map(({ message }) => `${message.id} (${message.kind})`);
     const rest = named.length > 0 ? `you hold: ${named.join(', ')}` : 'you hold none; read the inbox first';

@@ -14,7 +14,7 @@ test('a session’s first result waits for the first look at mail, later ones wa
   };
   const unread = new Unread(
     client,
-    { isHeld: false, fresh: () => [] },
+    { isLeased: false, fresh: () => [] },
     {
       everyMs: 0,
       mode: () => 'text',

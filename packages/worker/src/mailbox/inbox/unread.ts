@@ -1,7 +1,7 @@
 import type { BrokerClient, CancelSignal, Log } from '@signalbox/client';
 import { type MailboxToolName, messageOf, type UnreadHint } from '@signalbox/protocol';
-import { within } from '../../time-limit.ts';
-import type { HeldMessage } from './held-messages.ts';
+import { within } from '@signalbox/serving';
+import type { CheckedOutMessage } from './checked-out-messages.ts';
 import type { Inbox } from './inbox.ts';
 import { type MailHint, mailHint, type WaitingMessage } from './mail-hint.ts';
 import type { Mentioned } from './mentioned.ts';
@@ -14,7 +14,7 @@ const shortestPauseMs = 1_000;
 const firstLookMs = 500;
 
 type LookingClient = Pick<BrokerClient, 'agent' | 'peek'>;
-type OwnInbox = Pick<Inbox, 'isHeld' | 'fresh'>;
+type OwnInbox = Pick<Inbox, 'isLeased' | 'fresh'>;
 
 export interface UnreadOptions {
   /** The shortest time between two peeks into an inbox that this process does not hold, in milliseconds. */
@@ -72,8 +72,8 @@ export class Unread {
   }
 
   /** Counts messages as mentioned, because a read has returned them or said that they wait. */
-  shown(messages: readonly HeldMessage[]): void {
-    for (const held of messages) this.#options.mentioned.add(waitingMessage(held));
+  shown(messages: readonly CheckedOutMessage[]): void {
+    for (const mail of messages) this.#options.mentioned.add(waitingMessage(mail));
   }
 
   /** Looks again in the background, by a peek into the inbox, if that is due. */
@@ -106,8 +106,8 @@ export class Unread {
   /** Looks into an inbox that this process does not hold, unless the last look began less than `everyMs` ago. Never rejects. */
   #look(everyMs: number): Promise<void> {
     const { now, log } = this.#options;
-    if (this.#inbox.isHeld) this.#peeked = [];
-    if (this.#inbox.isHeld || this.mode === 'off' || now() - this.#lookedAt < everyMs) return this.#looking;
+    if (this.#inbox.isLeased) this.#peeked = [];
+    if (this.#inbox.isLeased || this.mode === 'off' || now() - this.#lookedAt < everyMs) return this.#looking;
     this.#lookedAt = now();
     const peeking = this.#client.peek({ address: this.#client.agent, limit: countedTo, bodies: false });
     this.#looking = peeking.then(
@@ -122,10 +122,10 @@ export class Unread {
   }
 
   #waiting(): readonly WaitingMessage[] {
-    return this.#inbox.isHeld ? this.#inbox.fresh().map(waitingMessage) : this.#peeked;
+    return this.#inbox.isLeased ? this.#inbox.fresh().map(waitingMessage) : this.#peeked;
   }
 }
 
-function waitingMessage({ message: { id, from } }: HeldMessage): WaitingMessage {
+function waitingMessage({ message: { id, from } }: CheckedOutMessage): WaitingMessage {
   return { id, from: from.agent };
 }

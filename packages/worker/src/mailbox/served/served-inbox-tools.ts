@@ -70,7 +70,7 @@ function readTool({ messages, now, wallNow }: ServedInboxToolsDeps): MailboxTool
       const [own, others] = await Promise.all([messages.ofTurn(), messages.ofOthers(limit + 1)]);
       const page = pageOf(others, { messages: limit, bytes: pageBytes });
       const [turn, waiting] = [own, page].map((list) =>
-        list.map((held) => inboxMessage(held, now(), wallNow())),
+        list.map((mail) => inboxMessage(mail, now(), wallNow())),
       ) as [ReturnType<typeof inboxMessage>[], ReturnType<typeof inboxMessage>[]];
       const more = page.length < others.length;
       const texts = [
@@ -116,18 +116,18 @@ function servedReplyTool({ messages, main, now }: ServedInboxToolsDeps): Mailbox
     async run({ message_id: id, from, ...given }, { signal, traceparent }) {
       const body = bodyOf(given);
       const found = await messages.withId(id, from);
-      const [held] = found;
-      if (!held) throw new SignalboxError('not_held', `no message with the id '${id}' waits in your inbox`);
+      const [mail] = found;
+      if (!mail) throw new SignalboxError('not_held', `no message with the id '${id}' waits in your inbox`);
       if (found.length > 1) throw ambiguous(id, found);
-      requireAnswerable(held);
-      const { agent } = held.message.from;
+      requireAnswerable(mail);
+      const { agent } = mail.message.from;
       const client = await main.client(signal);
       // `worker serve` gives its reply the same id, so that only one of the two is stored.
       const reply = replyIdOf(id);
       const [state] = await client.find([{ agent, id, reply }]);
       if (state === 'answered') throw repeated(id, agent);
       try {
-        await client.deliver({ ...replyTo(held, { body, id: reply }, now()), traceparent }, { signal });
+        await client.deliver({ ...replyTo(mail, { body, id: reply }, now()), traceparent }, { signal });
       } catch (thrown) {
         throw isAnsweredBefore(thrown) ? repeated(id, agent) : thrown;
       }

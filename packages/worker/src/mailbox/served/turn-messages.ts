@@ -1,6 +1,6 @@
 import type { BrokerClient } from '@signalbox/client';
 import { type PeekedMessage, parseJson } from '@signalbox/protocol';
-import { type HeldMessage, heldOf } from '../inbox/held-messages.ts';
+import { type CheckedOutMessage, checkedOutOf } from '../inbox/checked-out-messages.ts';
 
 /** The turn of a served agent for which a process was started. */
 export interface TurnRef {
@@ -19,11 +19,11 @@ const pageMessages = 200;
 /** Shows the messages in the inbox of a served agent, which `worker serve` holds, and takes nothing. */
 export interface TurnMessages {
   /** Returns the messages of this turn, except those that are settled. */
-  ofTurn(): Promise<HeldMessage[]>;
+  ofTurn(): Promise<CheckedOutMessage[]>;
   /** Returns the oldest messages that wait for other turns and that nobody works on, at most `limit`. */
-  ofOthers(limit: number): Promise<HeldMessage[]>;
+  ofOthers(limit: number): Promise<CheckedOutMessage[]>;
   /** Finds waiting messages by their id. */
-  withId(id: string, from: string | undefined): Promise<HeldMessage[]>;
+  withId(id: string, from: string | undefined): Promise<CheckedOutMessage[]>;
 }
 
 /** Opens the view of one turn. `now` returns monotonic milliseconds. */
@@ -33,19 +33,19 @@ export function turnMessages(
   now: () => number,
 ): TurnMessages {
   const address = group ?? client.agent;
-  const ofTurn = async (): Promise<HeldMessage[]> => {
+  const ofTurn = async (): Promise<CheckedOutMessage[]> => {
     const found = await Promise.all(turn.map((seq) => client.peek({ address, after: seq - 1, limit: 1 })));
     return found
       .flat()
       .filter(({ seq }) => turn.includes(seq ?? 0))
-      .map((one) => held(one, now()));
+      .map((one) => readMessage(one, now()));
   };
   return {
     ofTurn,
     async ofOthers(limit) {
       const peeked = await client.peek({ address, limit: Math.min(pageMessages, limit + turn.length) });
       const others = peeked.filter(({ seq, working }) => !working && !turn.includes(seq ?? 0));
-      return others.slice(0, limit).map((one) => held(one, now()));
+      return others.slice(0, limit).map((one) => readMessage(one, now()));
     },
     async withId(id, from) {
       const isWanted = (one: { id: string; from: { agent: string } }): boolean =>
@@ -56,7 +56,7 @@ export function turnMessages(
       for (let looked = 0; looked < maxLooked; looked += pageMessages) {
         const page = await client.peek({ address, after, limit: pageMessages, bodies: false });
         const found = page.filter(isWanted);
-        if (found.length > 0) return found.map((one) => held(one, now()));
+        if (found.length > 0) return found.map((one) => readMessage(one, now()));
         const last = page.at(-1)?.seq;
         if (last === undefined) break;
         after = last;
@@ -66,9 +66,9 @@ export function turnMessages(
   };
 }
 
-function held(message: PeekedMessage, now: number): HeldMessage {
+function readMessage(message: PeekedMessage, now: number): CheckedOutMessage {
   const { seq = 0, body } = message;
-  return heldOf({ seq, message, json: jsonOf(body), receivedAt: now }, undefined);
+  return checkedOutOf({ seq, message, json: jsonOf(body), receivedAt: now }, undefined);
 }
 
 /** Reads a body as JSON; a body that is not JSON is returned as text. */

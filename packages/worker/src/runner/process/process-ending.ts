@@ -1,6 +1,6 @@
+import { readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { groupRuns } from './process-group.ts';
-import { isAnother, isRunning, type ProcessIdentity } from './process-start.ts';
+import { isAnother, isRunning, type ProcessIdentity, statOf } from './process-start.ts';
 
 /** A process that the supervisor may end. `group`: it leads a process group, which ends with it. */
 export interface OwnProcess extends ProcessIdentity {
@@ -44,4 +44,20 @@ async function gone(own: OwnProcess, waitMs: number): Promise<boolean> {
 function isLeft(own: OwnProcess): boolean {
   if (isRunning(own)) return true;
   return own.group && !isAnother(own) && groupRuns(own.pid);
+}
+
+/** Returns true if a process of this group runs. Zombies do not count on systems that show them. */
+function groupRuns(group: number): boolean {
+  try {
+    process.kill(-group, 0);
+  } catch {
+    return false;
+  }
+  return process.platform !== 'linux' || readdirSync('/proc').some((name) => isMember(name, group));
+}
+
+function isMember(name: string, group: number): boolean {
+  if (!/^\d+$/.test(name)) return false;
+  const stat = statOf(Number(name));
+  return stat?.group === group;
 }

@@ -4,7 +4,6 @@ import { claudeTurns } from './claude-turns.ts';
 import { codexTurns } from './codex-turns.ts';
 import { copilotTurns } from './copilot-turns.ts';
 import { geminiTurns } from './gemini-turns.ts';
-import { genericProgram } from './generic-program.ts';
 import { opencodeTurns } from './opencode-turns.ts';
 import { qwenTurns } from './qwen-turns.ts';
 import type { TurnProgram } from './turn-program.ts';
@@ -23,3 +22,14 @@ export function turnProgramOf(argv: readonly string[]): TurnProgram {
   const name = clientOf(argv[0] ?? '');
   return (name && table[name]) ?? genericProgram;
 }
+
+/**
+ * Runs any program: it reads the texts of the messages from standard input, and everything that it prints on standard output is the answer.
+ * The messages with their headers are in the file that `SIGNALBOX_MESSAGE_FILE` names.
+ */
+const genericProgram: TurnProgram = {
+  command: ({ argv, text }) => ({ argv, stdin: text }),
+  answer: ({ stdout, cutBytes }) => ({
+    text: cutBytes > 0 ? `[${cutBytes} bytes before this were cut off]\n${stdout}` : stdout.trimEnd(),
+  }),
+};
