@@ -261,6 +261,16 @@ test('A restored backup has no approval any more on which nobody had decided, si
   expect([asked!.tool, asked!.end, asked!.isUsed]).toEqual(['claude:Bash', undefined, undefined]);
 });
 
+test('A tool may be named by its server and its own name, or by that alone if one server has it.', async () => {
+  const { env } = await workspace.agent('asker-7', 'asker');
+  const file = JSON.stringify({ path: join(workspace.directory, 'files', 'hello.txt') });
+  const names = ['files:read_text_file', 'read_text_file', 'mcp_files__read_text_file'];
+  const calls = await Promise.all(names.map((name) => workspace.run(['tools', 'call', name, file], env)));
+  for (const { stdout, stderr } of calls) expect(stdout, stderr).toContain('hello from a file');
+  const explained = await workspace.run(['tools', 'explain', 'asker', 'files:read_text_file', file]);
+  expect(explained.stdout).toContain('role asker may call mcp_files__read_text_file');
+});
+
 test('tools explain shows the steps in the order in which a call passes them, and ends where the call does with the same words.', async () => {
   const { env } = await workspace.agent('asker-6', 'asker');
   const read = 'mcp_files__read_multiple_files';

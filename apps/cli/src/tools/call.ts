@@ -8,6 +8,7 @@ import {
   isJsonObject,
   type McpReply,
   SignalboxError,
+  type Tool,
   toProxiedResult,
 } from '@signalbox/protocol';
 import { type Session, withSession } from '../connection/client-session.ts';
@@ -20,12 +21,12 @@ import { printJson, printNotes } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { printResult } from './print-result.ts';
 import { toolArguments } from './tool-arguments.ts';
-import { checkToolName } from './tool-name.ts';
+import { checkToolName, toolNamed } from './tool-name.ts';
 
 /** The time for a call, besides a wait for a person, if nobody sets another one, in milliseconds. */
 const defaultTimeoutMs = 60_000;
 
-/** The longest wait for the list of tools that says whether calls wait for a person, in milliseconds. */
+/** The longest wait for the list of tools, in milliseconds. */
 const longestLookMs = 5000;
 
 /** The longest wait for what became of a withdrawn call, in milliseconds. */
@@ -47,19 +48,21 @@ export async function callTool(name: string, text: string, flags: ToolsCallFlags
   checkToolName(name);
   const { json, timeout } = flags;
   const timeoutMs = timeout ?? defaultTimeoutMs;
-  const request: CallRequest = {
-    op: 'call',
-    tool: name,
-    arguments: toolArguments(await textArgument(text)),
-    options: { timeout_ms: timeoutMs },
-  };
+  const args = toolArguments(await textArgument(text));
   const id = newMessageId();
   const result = await withSession(flags, async (session) => {
     try {
       using withdrawal = withdrawOnSignal();
       const { signal } = withdrawal;
       const orchestrator = orchestratorOf(session, flags);
-      const askMs = timeout === undefined ? await askDeadline(session.client, orchestrator, name) : 0;
+      const tools = await listedTools(session.client, orchestrator, Math.min(longestLookMs, timeoutMs));
+      const tool = toolNamed(
+        name,
+        tools.map((one) => one.name),
+      );
+      const asked = tools.find((one) => one.name === tool);
+      const askMs = (timeout === undefined && asked && askDeadlineOf(asked)) || 0;
+      const request: CallRequest = { op: 'call', tool, arguments: args, options: { timeout_ms: timeoutMs } };
       const options = { id, timeoutMs: timeoutMs + askMs, signal, onProgress: tellWaiting };
       const reply = await sendOrchestratorRequest(session.client, orchestrator, request, options);
       if ('result' in reply) return reply.result;
@@ -75,15 +78,18 @@ export async function callTool(name: string, text: string, flags: ToolsCallFlags
   printJson({ result: toProxiedResult(result) });
 }
 
-/** Returns how long a call of the tool may wait for a person, in milliseconds. */
-async function askDeadline(client: BrokerClient, orchestrator: string, name: string): Promise<number> {
+/** Lists the tools that the role may use: they have the names, and say whether calls wait for a person. */
+async function listedTools(
+  client: BrokerClient,
+  orchestrator: string,
+  timeoutMs: number,
+): Promise<readonly Tool[]> {
   try {
-    const { tools = [] } = await readManifest(client, orchestrator, { timeoutMs: longestLookMs });
-    const tool = tools.find((one) => one.name === name);
-    return (tool && askDeadlineOf(tool)) ?? 0;
+    const { tools = [] } = await readManifest(client, orchestrator, { timeoutMs });
+    return tools;
   } catch {
     // The call itself says what is wrong.
-    return 0;
+    return [];
   }
 }
 

@@ -7,3 +7,17 @@ export function checkToolName(name: string): void {
     details: { hint: 'signalbox tools list shows the names' },
   });
 }
+
+/**
+ * Returns the name of the tool that somebody names as SERVER:TOOL, or as TOOL alone if only one server has such a tool. Returns any other
+ * name as it is. Throws `usage` if several servers have the tool.
+ */
+export function toolNamed(name: string, listed: readonly string[]): string {
+  if (listed.includes(name)) return name;
+  const whole = `mcp_${name.replace(':', '__')}`;
+  const found = listed.filter((one) => (name.includes(':') ? one === whole : one.endsWith(`__${name}`)));
+  if (found.length <= 1) return found[0] ?? name;
+  throw new SignalboxError('usage', `several servers have a tool '${name}'`, {
+    details: { hint: `name one of them: ${found.join(', ')}` },
+  });
+}

@@ -10,6 +10,7 @@ import { readArguments } from '../calls/call-arguments.ts';
 import type { ExplainDeps, Question } from '../calls/step.ts';
 import { explainSteps } from '../calls/steps.ts';
 import { nearestTool } from '../calls/tool-refusals.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import { explainRepeat } from '../roles/repeat-lists.ts';
 import { matchesTool } from '../roles/tool-pattern.ts';
@@ -20,10 +21,11 @@ const approvedOnce = { repeat: 'unsafe' as const, repeat_rule: 'a person approve
 /** Says what each step would do with a call of `tool` by `role` now, and reports the state of the tool and its server. */
 export async function explainTool(
   deps: ExplainDeps & { catalogs: CatalogTracker },
-  { role, tool: name, arguments: given }: ExplainRequest,
+  { role, tool: named, arguments: given }: ExplainRequest,
 ): Promise<McpReply> {
   const { host, scheduler, catalogs } = deps;
   const catalog = await catalogs.current();
+  const name = nameOf(catalog, named);
   const changed = catalog.inventory.changed.get(name);
   const tool = catalog.tool(name) ?? changed?.tool;
   const route = host.route(name);
@@ -66,6 +68,17 @@ export async function explainTool(
     ...(nearest !== undefined && { nearest }),
   };
   return { data: explanation };
+}
+
+/** Returns the name of the tool that is named as SERVER:TOOL, or as TOOL alone if one server has it. Any other name is returned as it is. */
+function nameOf(catalog: Catalog, named: string): string {
+  const { changed, origins } = catalog.inventory;
+  if (catalog.tool(named) || changed.has(named) || named.includes('*')) return named;
+  const found = catalog.everything().tools.filter(({ name }) => {
+    const origin = origins.get(name);
+    return origin !== undefined && (named === origin.tool || named === `${origin.server}:${origin.tool}`);
+  });
+  return found.length === 1 ? found[0]!.name : named;
 }
 
 /** Tells whether a person is asked about calls of a tool, or about the call with these arguments. */

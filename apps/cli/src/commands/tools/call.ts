@@ -13,7 +13,7 @@ export function toolsCallCommand(): Command {
   const command = withConnectionOptions(
     new Command('call')
       .description('Call one tool and print its answer.')
-      .argument('<tool>', 'the tool, as tools list shows it')
+      .argument('<tool>', 'the tool, as tools list shows it, or as SERVER:TOOL')
       .argument('[arguments]', 'its arguments as one JSON object; - reads them from standard input', '{}'),
   ).addOption(
     timeOption(

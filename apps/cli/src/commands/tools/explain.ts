@@ -15,7 +15,7 @@ export function toolsExplainCommand(): Command {
         'Say whether a role may call a tool, what each step would do with the call, and which rule decides. For the operator.',
       )
       .argument('<role>', 'the role, as tokens have it')
-      .argument('<tool>', 'the tool, as tools list shows it')
+      .argument('<tool>', 'the tool, as tools list shows it, or as SERVER:TOOL')
       .argument(
         '[arguments]',
         'arguments of a call as one JSON object, for rules about them; - reads them from standard input',

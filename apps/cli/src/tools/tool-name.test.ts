@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { toolNamed } from './tool-name.ts';
+
+const listed = ['mcp_files__read_file', 'mcp_files__write_file', 'mcp_old_files__read_file', 'echo'];
+
+test.each([
+  ['mcp_files__read_file', 'mcp_files__read_file'],
+  ['files:read_file', 'mcp_files__read_file'],
+  ['old_files:read_file', 'mcp_old_files__read_file'],
+  ['write_file', 'mcp_files__write_file'],
+  ['echo', 'echo'],
+  ['files:no_such', 'files:no_such'],
+  ['no_such', 'no_such'],
+])('%s names %s', (name, expected) => {
+  expect(toolNamed(name, listed)).toBe(expected);
+});
+
+test('A name that several servers have is refused with the names of both.', () => {
+  expect(() => toolNamed('read_file', listed)).toThrow("several servers have a tool 'read_file'");
+});
