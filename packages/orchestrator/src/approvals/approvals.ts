@@ -171,7 +171,7 @@ export class Approvals implements Disposable {
     };
     try {
       const minter = await this.#deps.minterOf(bound.agent);
-      const standing = await standingFor(this.standing, bound, this.#deps);
+      const standing = asked.mayStand ? await standingFor(this.standing, bound, this.#deps) : undefined;
       const known = await this.#deps.store.of(bound);
       this.#places.belongs(bound.agent, minter);
       const decision = known
@@ -213,6 +213,16 @@ export class Approvals implements Disposable {
   async cancel(id: string, reason: string): Promise<boolean> {
     const ended = await this.#open.get(id)?.end({ kind: 'cancel', reason });
     return ended?.isDone ?? false;
+  }
+
+  /** Ends the approval of a waiting call, because its caller asks about another one in its place. Never rejects. */
+  async supersede(request: CallKey, reason: string): Promise<void> {
+    const record = await this.#recordOfRequest(request);
+    try {
+      await (record && this.#open.get(record.id)?.end({ kind: 'supersede', reason }));
+    } catch (thrown) {
+      this.#logFailure(request.requestId, thrown);
+    }
   }
 
   /** Ends a standing approval. Resolves with it when its end is on the disk, or with `undefined` if there is none with this id. */
