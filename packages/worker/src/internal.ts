@@ -2,7 +2,7 @@
 
 export type { SystemSettings } from './agent-clis/injection.ts';
 export { agentPrograms } from './agent-clis/injection-table.ts';
-export { settingsToAsk } from './agent-clis/permissions.ts';
+export { hintOfAcp, settingsToAsk } from './agent-clis/permissions.ts';
 export {
   clientSnippet,
   type FaceTarget,
@@ -25,6 +25,7 @@ export { runRoots } from './runner/run-directory.ts';
 export type { ProcessEnd, RunEvent, RunWarning } from './runner/run-event.ts';
 export { openRunFace, type RunFace } from './runner/run-face.ts';
 export { type SupervisedAgent, superviseAgent } from './runner/supervise-agent.ts';
+export { type AcpFlags, acpAgentFor, acpTurns } from './serve/acp/acp-turns.ts';
 export { outputKeeper } from './serve/output-keeper.ts';
 export { planTurn } from './serve/plan-turn.ts';
 export { checkTurnProgram } from './serve/program/check-program.ts';

@@ -11,14 +11,19 @@ export function planTurn(
 ): AgentPlan {
   const plan = planAgent({ ...setup, turn: { seqs: [0], group } }, runDirectory);
   const { agent, cwd } = setup;
-  const { argv, env, files } = plan.injection;
+  const { argv, env, files, notes } = plan.injection;
   const [prompt, text] = ['PROMPT', 'TEXT'];
   const turn = { agent, argv, cwd, messages: [], prompt, text, session: undefined, runDirectory };
   const command = turns.command(turn);
   const own = command.files ?? [];
   return {
     ...plan,
-    injection: { ...plan.injection, argv: [...command.argv], files: [...files, ...own] },
+    injection: {
+      ...plan.injection,
+      argv: [...command.argv],
+      files: [...files, ...own],
+      notes: [...notes, ...(plan.sessionServer ? ['our MCP server is named to it in each session'] : [])],
+    },
     variables: { ...plan.variables, ...env, ...command.env },
   };
 }

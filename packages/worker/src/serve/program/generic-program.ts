@@ -1,3 +1,4 @@
+import { boundedText } from '../turn-output.ts';
 import type { TurnProgram } from './turn-program.ts';
 
 /**
@@ -6,7 +7,5 @@ import type { TurnProgram } from './turn-program.ts';
  */
 export const genericProgram: TurnProgram = {
   command: ({ argv, text }) => ({ argv, stdin: text }),
-  answer: ({ stdout, cutBytes }) => ({
-    text: cutBytes > 0 ? `[${cutBytes} bytes before this were cut off]\n${stdout}` : stdout.trimEnd(),
-  }),
+  answer: ({ stdout, cutBytes }) => ({ text: boundedText({ text: stdout, cutBytes }) }),
 };
