@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isRunning } from '../support/processes.ts';
 import { type AcpStage, startAcpStage } from '../support/serve/acp-stage.ts';
@@ -125,6 +126,30 @@ test('An agent that nobody is signed in to keeps its mail, and one that speaks a
   await asked;
   await using second = await serveAcp(stage.workspace, 'second', { words: ['version-2'] });
   expect(await failure(second, 'second', 'hello')).toMatch(/it speaks version 2 of ACP/);
+});
+
+test('An agent that nobody knows is started once, and what it offers is printed; one of another language is refused.', async () => {
+  await using served = await serveAcp(stage.workspace, 'checked');
+  const check = (...argv: string[]) =>
+    stage.workspace.run(['worker', 'serve', '--acp', '--check', '--', ...argv], { HOME: served.home });
+  const { code, stdout } = await check(join(served.home, 'agent'), 'no-resume');
+  expect([code, stdout.split('\n')]).toEqual([
+    0,
+    [
+      'agent       acp-agent 1.0.0; speaks ACP 1',
+      'a thread    is loaded; sessions are listed',
+      'modes       auto (at the start), default, plan',
+      'mode set    none: --mode ID sets one in which it asks',
+      'MCP server  is started when a session names it',
+      '',
+    ],
+  ]);
+  const out = await check(join(served.home, 'agent'), 'signed-out');
+  expect([out.code, out.stdout]).toEqual([1, expect.stringContaining('-32000: Authentication required')]);
+  expect(await check('/bin/sh', '-c', 'echo no money >&2; exit 3')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('does not speak ACP: no money'),
+  });
 });
 
 test('A turn that ends without a word fails if somebody asked, and is done for a note in which a tool was used.', async () => {

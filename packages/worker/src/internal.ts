@@ -25,6 +25,8 @@ export { runRoots } from './runner/run-directory.ts';
 export type { ProcessEnd, RunEvent, RunWarning } from './runner/run-event.ts';
 export { openRunFace, type RunFace } from './runner/run-face.ts';
 export { type SupervisedAgent, superviseAgent } from './runner/supervise-agent.ts';
+export type { AcpAgent } from './serve/acp/acp-agents.ts';
+export { checkAcpAgent } from './serve/acp/acp-check.ts';
 export { type AcpFlags, acpAgentFor, acpTurns } from './serve/acp/acp-turns.ts';
 export { outputKeeper } from './serve/output-keeper.ts';
 export { planTurn } from './serve/plan-turn.ts';

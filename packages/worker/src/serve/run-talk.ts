@@ -1,11 +1,10 @@
-import type { Writable } from 'node:stream';
 import { startTimer } from '@signalbox/client/internal';
 import type { AgentProcess } from '../runner/agent-process.ts';
 import { startAgentProcess } from '../runner/agent-process.ts';
-import type { OutputWriter } from '../runner/output/output-writer.ts';
 import type { RunFiles } from '../runner/run-files.ts';
 import { late, within } from '../time-limit.ts';
 import type { AskPerson, TalkEnd, TurnCommand, TurnProgram } from './program/turn-program.ts';
+import { bytesTo, talkOutput } from './talk-streams.ts';
 import { TurnClock } from './turn-clock.ts';
 import { TurnStream } from './turn-output.ts';
 import { turnPrompt } from './turn-prompt.ts';
@@ -110,7 +109,10 @@ export async function runTalk(
   };
 }
 
-type Outcome = Pick<TurnEnd, 'answer' | 'told' | 'problem' | 'isFinal' | 'isUnavailable' | 'denials'>;
+type Outcome = Pick<
+  TurnEnd,
+  'answer' | 'told' | 'problem' | 'isFinal' | 'session' | 'isUnavailable' | 'denials'
+>;
 
 function outcome(end: TalkEnd, isGone: boolean): Outcome {
   const { answer, failed, isFinal, isUnavailable, isCutOff, denials } = end;
@@ -121,43 +123,8 @@ function outcome(end: TalkEnd, isGone: boolean): Outcome {
     told: isTold ? failed : undefined,
     problem: isTold ? (isFinal ? 'it was ended' : 'its agent failed') : undefined,
     isFinal: isFinal === true,
+    session: end.session,
     isUnavailable: isUnavailable === true,
     denials: denials ?? [],
-  };
-}
-
-/** Makes a stream of a process's input. */
-function bytesTo(input: Writable): WritableStream<Uint8Array> {
-  return new WritableStream({
-    write: (chunk) =>
-      new Promise((resolve, reject) => {
-        input.write(chunk, (failed) => (failed ? reject(failed) : resolve()));
-      }),
-  });
-}
-
-/** Makes a stream of everything that a process prints. */
-function talkOutput(): { writer: OutputWriter; stream: ReadableStream<Uint8Array> } {
-  let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-  const stream = new ReadableStream<Uint8Array>({
-    start(opened) {
-      controller = opened;
-    },
-    cancel() {
-      controller = undefined;
-    },
-  });
-  return {
-    stream,
-    writer: {
-      // The talk reads everything at once, so that nothing is held back here.
-      async write(chunk) {
-        controller?.enqueue(chunk);
-      },
-      async end() {
-        controller?.close();
-        controller = undefined;
-      },
-    },
   };
 }

@@ -218,7 +218,7 @@ async function runWithSession(turn: ServedTurn, signal: AbortSignal, context: Tu
     end = await runProgram(turn, undefined, signal, context);
   }
   keepDenials(context.denials, thread, end.denials);
-  const { session, asksNobody } = end.answer ?? {};
+  const { session = end.session, asksNobody } = end.answer ?? {};
   if (asksNobody !== undefined) {
     const message = `turn ${context.turn} ran in ${asksNobody}, in which it asks nobody before it uses tools of its own: find out which of its settings sets that mode`;
     onEvent({ event: 'warning', agent, code: 'asks_nobody', message });

@@ -19,6 +19,15 @@ export interface TurnQuestions extends AsyncDisposable {
   ask: AskPerson;
 }
 
+/** The errors that are decisions: by a person, by the time, or by the bounds of what a person can be asked. */
+const decisions: ReadonlySet<string> = new Set([
+  'approval_denied',
+  'approval_expired',
+  'approval_superseded',
+  'quota_exceeded',
+  'invalid_arguments',
+]);
+
 /** Opens the questions of a turn. It connects with the first one. */
 export function turnQuestions(options: TurnQuestionsOptions): TurnQuestions {
   const { url, insecure, authorities, agent, token, thread, orchestrator, tracing } = options;
@@ -41,11 +50,14 @@ export function turnQuestions(options: TurnQuestionsOptions): TurnQuestions {
           { cli, tool, input, ...(once && { once }), ...(replaces !== undefined && { replaces }) },
           { requestId: id, signal },
         );
-        return error ? { isAllowed: false, reason: `${cli}:${tool}: ${error.message}` } : { isAllowed: true };
+        if (!error) return { isAllowed: true };
+        const isDecided = decisions.has(error.code);
+        return { isAllowed: false, reason: `${cli}:${tool}: ${error.message}`, isDecided };
       } catch (thrown) {
         // The next question tries again.
         connecting = undefined;
-        return { isAllowed: false, reason: `${cli}:${tool}: nobody could be asked: ${messageOf(thrown)}` };
+        const reason = `${cli}:${tool}: nobody could be asked: ${messageOf(thrown)}`;
+        return { isAllowed: false, reason, isDecided: false };
       }
     },
     async [Symbol.asyncDispose]() {

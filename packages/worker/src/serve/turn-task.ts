@@ -79,6 +79,8 @@ export interface TurnEnd {
   isUnavailable: boolean;
   /** True if the turn's messages are not to be tried again. */
   isFinal: boolean;
+  /** The session of a turn without an answer that its thread goes on with. */
+  session?: string | undefined;
   /** The reasons with which uses of tools were denied. */
   denials: readonly string[];
   /** The answer of the program; `undefined` if the turn failed. */

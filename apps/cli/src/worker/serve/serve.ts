@@ -42,6 +42,7 @@ import { faceLimitsOf, ownFace } from '../run/own-face.ts';
 import { runSetups } from '../run/setups.ts';
 import { stopOnSignals } from '../run/signals.ts';
 import { workingDirectory } from '../run/working-directory.ts';
+import { checkAgent } from './check-agent.ts';
 import { reportServe } from './report.ts';
 
 /** The options of `signalbox worker serve`. Times in milliseconds. */
@@ -56,15 +57,18 @@ export interface WorkerServeFlags extends Omit<SetupFlags, 'hooks'> {
   retryWait: number;
   stopTimeout: number;
   acp?: boolean;
+  /** Starts the agent once, and prints what it offers. */
+  check?: boolean;
   /** The mode to set in each session of an agent that speaks ACP. */
   mode?: string;
   json?: boolean;
 }
 
 /** Refuses options that only a talk by ACP uses. */
-function refuseAcpOptions({ mode }: WorkerServeFlags): void {
-  if (mode === undefined) return;
-  throw new SignalboxError('usage', '--mode is for agents that speak the Agent Client Protocol', {
+function refuseAcpOptions({ mode, check }: WorkerServeFlags): void {
+  const option = check ? '--check' : mode !== undefined ? '--mode' : undefined;
+  if (option === undefined) return;
+  throw new SignalboxError('usage', `${option} is for agents that speak the Agent Client Protocol`, {
     details: { hint: 'leave it out, write the command of such an agent, or add --acp' },
   });
 }
@@ -78,6 +82,7 @@ export async function serveWorkers(argv: readonly string[], given: WorkerServeFl
   const acp = acpAgentFor(argv, flags);
   if (!acp) refuseAcpOptions(flags);
   const turns = acp ? acpTurns(acp, argv, { ...flags, version: ownVersion() }) : turnProgramOf(argv);
+  if (acp && flags.check) return await checkAgent(argv, acp, { cwd, json: flags.json === true });
   const identity = await runIdentity(flags, process.env);
   const setups = runSetups(
     argv,

@@ -77,6 +77,11 @@ function inOrder({ onUpdate, onAsked }: AcpHandlers): TransformStream<AnyMessage
   });
 }
 
+/** Returns true for an error with which the agent answered; the connection stays. */
+export function isAnswer(thrown: unknown): thrown is Error & { code: number } {
+  return thrown instanceof Error && typeof (thrown as { code?: unknown }).code === 'number';
+}
+
 /** Opens a connection over the streams of an agent's process. The SDK is loaded by the first. */
 export async function openAcpConnection(
   { input, output }: { input: WritableStream<Uint8Array>; output: ReadableStream<Uint8Array> },
@@ -94,12 +99,21 @@ export async function openAcpConnection(
       },
     )
     .connect({ readable: readable.pipeThrough(inOrder(handlers)), writable });
+  let isCutOff = false;
   return {
     get isCutOff() {
-      const { aborted, reason } = connection.signal;
-      return aborted && !(reason instanceof MessageTooLargeError);
+      return isCutOff;
     },
-    request: async (method, params, schema) => schema.parse(await connection.agent.request(method, params)),
+    async request(method, params, schema) {
+      let answer: unknown;
+      try {
+        answer = await connection.agent.request(method, params);
+      } catch (thrown) {
+        if (!isAnswer(thrown) && !(thrown instanceof MessageTooLargeError)) isCutOff = true;
+        throw thrown;
+      }
+      return schema.parse(answer);
+    },
     notify: (method, params) => connection.agent.notify(method, params),
     close: () => connection.close(),
   };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { FaceCommand } from '../../agent-clis/injection.ts';
 import { serverName } from '../../agent-clis/injection.ts';
 import type { TurnTalk } from '../program/turn-program.ts';
-import type { AcpConnection } from './acp-connection.ts';
+import { type AcpConnection, isAnswer } from './acp-connection.ts';
 
 /** The only version that is spoken. Asked for a later one, some agents answer in a dialect that is not finished. */
 const protocolVersion = 1;
@@ -123,11 +123,6 @@ async function continued(
 
 function sessionOf(id: string, modes: z.infer<typeof modesSchema> | null | undefined): AcpSession {
   return { id, modes: modes?.availableModes.map((mode) => mode.id), currentMode: modes?.currentModeId };
-}
-
-/** Returns true for an error with which the agent answered; the connection stays. */
-function isAnswer(thrown: unknown): thrown is Error & { code: number } {
-  return thrown instanceof Error && typeof (thrown as { code?: unknown }).code === 'number';
 }
 
 async function isListed(connection: AcpConnection, session: string): Promise<boolean> {

@@ -102,7 +102,7 @@ class Spoken {
       isQuestion,
       completedCalls: this.#calls.completed,
     });
-    if (!end.answer) return end;
+    if (!end.answer) return { ...end, ...(end.isFinal && { session: session.id }) };
     const asksNobody = this.#silentMode();
     return {
       answer: { ...end.answer, session: session.id, ...(asksNobody !== undefined && { asksNobody }) },

@@ -1,7 +1,7 @@
 import { newMessageId } from '@signalbox/client';
 import { isJsonObject } from '@signalbox/protocol';
 import { within } from '../../time-limit.ts';
-import type { AskPerson } from '../program/turn-program.ts';
+import type { AskPerson, Verdict } from '../program/turn-program.ts';
 import type { AcpAgent } from './acp-agents.ts';
 import type { PermissionOutcome, PermissionRequest } from './acp-connection.ts';
 import type { ToolCalls } from './tool-calls.ts';
@@ -16,8 +16,6 @@ const maxOpen = 3;
 const argumentsWaitMs = 5_000;
 /** The most times that one question is asked because the agent changed what it wants to do. */
 const maxChanges = 10;
-
-type Verdict = { isAllowed: true } | { isAllowed: false; reason: string };
 
 /** The words that stand in a question for what the agent did not tell. */
 const notTold = 'not told';
@@ -54,12 +52,14 @@ export class AgentQuestions {
     const signal = AbortSignal.any([this.#over.signal, withdrawn]);
     const verdict: Verdict =
       allow === undefined
-        ? { isAllowed: false, reason: 'its agent offers no way to allow one use alone' }
+        ? denied('its agent offers no way to allow one use alone')
         : await this.#verdict(toolCallId, facts, signal);
     if (signal.aborted) return { outcome: 'cancelled' };
     if (verdict.isAllowed) return { outcome: 'selected', optionId: allow! };
     this.denials.push(verdict.reason);
-    return reject === undefined ? { outcome: 'cancelled' } : { outcome: 'selected', optionId: reject };
+    return reject === undefined || !verdict.isDecided
+      ? { outcome: 'cancelled' }
+      : { outcome: 'selected', optionId: reject };
   }
 
   async #verdict(id: string, facts: ToolFacts, signal: AbortSignal): Promise<Verdict> {
@@ -67,7 +67,9 @@ export class AgentQuestions {
     if (agent.isOurs?.(facts) || permissions === 'allow') return { isAllowed: true };
     if (permissions === 'deny') {
       const { tool } = questionOf(agent, facts);
-      return { isAllowed: false, reason: `signalbox worker serve allows no ${agent.name}:${tool} here` };
+      return denied(
+        `${agent.name}:${tool}: signalbox worker serve allows it only with --permissions ask or allow`,
+      );
     }
     await this.#place(signal);
     try {
@@ -122,11 +124,15 @@ export class AgentQuestions {
         if (answer !== 'changed' && !isChanged()) return answer;
         replaces = requestId;
       }
-      return { isAllowed: false, reason: 'what it wants to do changed each time that a person was asked' };
+      return denied('what it wants to do changed each time that a person was asked');
     } finally {
       unwatch();
     }
   }
+}
+
+function denied(reason: string): Verdict {
+  return { isAllowed: false, reason, isDecided: true };
 }
 
 interface Shown {
@@ -153,9 +159,9 @@ function questionOf(agent: AcpAgent, facts: ToolFacts): Shown {
   };
 }
 
-/** Returns what an approval is bound to: the title alone may change. */
-function boundText({ tool, input: { title: _, ...input } }: Shown): string {
-  return JSON.stringify([tool, input]);
+/** Returns what an approval is bound to. The title may change, unless it is all that a person was shown. */
+function boundText({ tool, input: { title, ...input }, once }: Shown): string {
+  return JSON.stringify([tool, input, once && title]);
 }
 
 function isTold({ input }: ToolFacts): boolean {

@@ -89,11 +89,16 @@ export interface TurnTalk {
   readonly signal: AbortSignal;
 }
 
-/** Asks a person whether the program may use a tool of its own. Resolves with the decision; the reason is for a model. */
+/**
+ * Asks a person whether the program may use a tool of its own. Resolves with the decision; the reason is for a model.
+ */
 export type AskPerson = (
   question: { cli: string; tool: string; input: unknown; once: boolean; replaces?: string },
   options: { id: string; signal: AbortSignal },
-) => Promise<{ isAllowed: true } | { isAllowed: false; reason: string }>;
+) => Promise<Verdict>;
+
+/** A decision on a use of a tool. `isDecided` is false if nobody could be asked any more. */
+export type Verdict = { isAllowed: true } | { isAllowed: false; reason: string; isDecided: boolean };
 
 /** A reason for a warning of a turn that is talked with. */
 export type TalkWarning = 'no_tools' | 'session_lost' | 'asks_nobody';
@@ -105,6 +110,8 @@ export type TalkEnd = (
 ) & {
   /** True if the turn's messages are not to be tried again. */
   isFinal?: true;
+  /** The session of a turn without an answer that its thread goes on with. */
+  session?: string;
   /** True if the program can work on no message now. */
   isUnavailable?: true;
   /** True if the connection to the program ended in the middle. */
