@@ -45,6 +45,20 @@ test('A person approves a use of a tool by the command line, and sees what the a
   expect(await asked).toBe('heard id-allow_once');
 });
 
+test('The time of a turn stands still while a person is asked.', async () => {
+  const limitMs = 8_000;
+  const args = [...ask, '--turn-timeout', `${limitMs}ms`];
+  await using patient = await serveAcp(stage.workspace, 'patient', { args });
+  const asked = stage.ask('patient', [{ ask: { toolCallId: 't1', rawInput: { a: 1 } } }, { heard: true }]);
+  const [question] = await stage.waiting('patient');
+  await expect
+    .poll(() => Date.now() - question!.created_at, { timeout: 2 * limitMs })
+    .toBeGreaterThan(limitMs);
+  await stage.decide(question!.id, { verdict: 'approve' });
+  expect(await asked).toBe('heard id-allow_once');
+  expect(patient.events('turn_ended')).toMatchObject([{ outcome: 'answered' }]);
+});
+
 test('A denial reaches the agent, and its reason the next turn of the thread.', async () => {
   const steps = [call('t1'), { ask: { toolCallId: 't1', rawInput: { a: 1 } } }, { heard: true }];
   const asked = stage.ask('rosa', steps, { thread: 'denied' });
@@ -178,6 +192,12 @@ test('Our own tools are known by facts that the agent states, never by a title, 
   const idless = [...steps.slice(0, 2), { heard: 'm1' }];
   expect(await stage.ask('denied', idless)).toBe('heard id-allow_once id-reject_once');
   expect(denied.warnings('no_tools')).toEqual([]);
+  // claude allows our tools beforehand, and can't be led into a mode in which it asks nobody.
+  expect(JSON.parse(String(await stage.ask('denied', [{ meta: 'm1' }]))).claudeCode.options).toMatchObject({
+    allowedTools: ['mcp__signalbox'],
+    allowDangerouslySkipPermissions: false,
+    settings: { permissions: { disableAutoMode: 'disable' } },
+  });
   await using allowed = await serveAcp(stage.workspace, 'allowed', { args: ['--permissions', 'allow'] });
   expect(await stage.ask('allowed', steps)).toBe('heard id-allow_once id-allow_once');
   expect(allowed.events('turn_ended')).toHaveLength(1);

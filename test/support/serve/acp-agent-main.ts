@@ -31,6 +31,7 @@ try {
 }
 let [mode, heard, lastId] = ['auto', [] as string[], 0];
 let mcp: Client | undefined;
+let meta: Json;
 const answers = new Map<number, (answer: Json) => void>();
 const cancelled = Promise.withResolvers<void>();
 const allOptions = ['allow_always', 'allow_once', 'reject_once'].map((kind) => ({
@@ -56,7 +57,8 @@ async function openMcp([server]: Json[]): Promise<void> {
   if (!words.has('unlisted')) await mcp.listTools();
 }
 
-async function opened({ sessionId, mcpServers }: Json): Promise<Json> {
+async function opened({ sessionId, mcpServers, _meta }: Json): Promise<Json> {
+  meta = _meta;
   const opening = openMcp(mcpServers);
   if (!words.has('late')) await opening;
   const modes = {
@@ -88,11 +90,11 @@ const methods: Record<string, (params: Json) => unknown> = {
       agentInfo: { name: 'acp-agent', version: '1.0.0' },
     };
   },
-  'session/new': async ({ mcpServers }) => {
+  'session/new': async (params) => {
     if (words.has('signed-out')) throw { code: -32000, message: 'Authentication required' };
     const sessionId = `session-${Object.keys(sessions).length + 1}`;
     sessions[sessionId] = 0;
-    return await opened({ sessionId, mcpServers });
+    return await opened({ ...params, sessionId });
   },
   'session/resume': continued,
   'session/load': async (params) => {
@@ -168,6 +170,9 @@ async function take(sessionId: string, step: Json): Promise<Json | undefined> {
       return undefined;
     case 'heard':
       chunk(sessionId, `heard ${heard.join(' ')}`, value === true ? undefined : value);
+      return undefined;
+    case 'meta':
+      chunk(sessionId, JSON.stringify(meta), value);
       return undefined;
     case 'when':
       while (!existsSync(join(homedir(), value))) await delay(20);

@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { closedModes } from '../../agent-clis/claude.ts';
 import { serverName } from '../../agent-clis/injection.ts';
 import type { ToolFacts } from './tool-facts.ts';
 
@@ -17,6 +18,8 @@ export interface AcpAgent {
   readonly mode?: string;
   /** The modes in which it asks a person. In all others it, or a second model, decides. Absent if it has no modes of that kind. */
   readonly asking?: readonly string[];
+  /** The `_meta` of each request for a session, by which it allows our tools and closes modes in which it asks nobody. */
+  readonly sessionMeta?: Readonly<Record<string, unknown>>;
   /** The options with which it asks nobody. */
   readonly silent?: readonly string[];
   /** Why it can't ask for permissions at all. */
@@ -43,6 +46,16 @@ const table: readonly AcpAgent[] = [
     server: 'session',
     mode: 'default',
     asking: ['default', 'acceptEdits', 'plan'],
+    sessionMeta: {
+      claudeCode: {
+        options: {
+          allowedTools: [`mcp__${serverName}`],
+          allowDangerouslySkipPermissions: false,
+          settings: { permissions: closedModes },
+          promptSuggestions: false,
+        },
+      },
+    },
     sendsIds: true,
     isOurs: ({ meta }) => textAt(meta, 'claudeCode', 'toolName').startsWith(ourPrefix),
   },

@@ -85,10 +85,13 @@ type Opening = Pick<TurnTalk, 'cwd' | 'session' | 'server' | 'warn'>;
 export async function openSession(
   connection: AcpConnection,
   offers: AcpOffers,
-  opening: Opening & { onLoading: (isLoading: boolean) => void },
+  opening: Opening & {
+    meta?: Readonly<Record<string, unknown>> | undefined;
+    onLoading: (isLoading: boolean) => void;
+  },
 ): Promise<AcpSession> {
-  const { cwd, session, server, warn } = opening;
-  const place = { cwd, mcpServers: server ? [stdioServer(server)] : [] };
+  const { cwd, session, server, meta, warn } = opening;
+  const place = { cwd, mcpServers: server ? [stdioServer(server)] : [], ...(meta && { _meta: meta }) };
   if (session !== undefined && (offers.canResume || offers.canLoad)) {
     try {
       return await continued(connection, offers, { ...place, sessionId: session }, opening.onLoading);

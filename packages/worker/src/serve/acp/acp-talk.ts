@@ -28,17 +28,17 @@ const cancelWaitMs = 1_000;
 
 /** Talks with an agent for one turn. Never rejects. */
 export async function talkAcp(talk: TurnTalk, turns: AcpTurns): Promise<TalkEnd> {
-  const spoken = new Spoken(talk, turns);
+  const talking = new AgentTalk(talk, turns);
   try {
-    return { ...(await spoken.talk()), denials: spoken.denials };
+    return { ...(await talking.talk()), denials: talking.denials };
   } catch (thrown) {
-    return { ...talkFailure(thrown), denials: spoken.denials, isCutOff: spoken.isCutOff };
+    return { ...talkFailure(thrown), denials: talking.denials, isCutOff: talking.isCutOff };
   } finally {
-    spoken.end();
+    talking.end();
   }
 }
 
-class Spoken {
+class AgentTalk {
   readonly #talk: TurnTalk;
   readonly #turns: AcpTurns;
   readonly #calls = new ToolCalls();
@@ -118,6 +118,7 @@ class Spoken {
     const offers = await initialize(connection, version);
     const session = await openSession(connection, offers, {
       ...this.#talk,
+      meta: this.#turns.agent.sessionMeta,
       warn: (code, message) => this.#talk.warn(code, message),
       onLoading: (isLoading) => {
         this.#isLoading = isLoading;
