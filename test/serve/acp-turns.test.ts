@@ -62,6 +62,22 @@ test('The answer is the last message alone, also among updates that nobody knows
   await served.stop();
 });
 
+test('An error of the model is no answer, although codex and copilot end the turn well with it.', async () => {
+  await using codex = await serveAcp(stage.workspace, 'cody', { as: 'codex-acp', args: ['--mode', 'plan'] });
+  expect(await failure(codex, 'cody', [{ text: 'unexpected status 400' }])).toBe(
+    'its agent failed: unexpected status 400',
+  );
+  await using copilot = await serveAcp(stage.workspace, 'pilot', {
+    as: 'copilot',
+    words: ['--acp'],
+    args: ['--no-inject'],
+  });
+  expect(await failure(copilot, 'pilot', [{ text: 'Error: 400 bad request' }])).toBe(
+    'its agent failed: Error: 400 bad request',
+  );
+  expect(await stage.ask('pilot', [{ text: 'All is well.' }])).toBe('All is well.');
+});
+
 test('A session is resumed or loaded, without what the agent repeats then; one that is gone is replaced, and one that can not be read fails the turn.', async () => {
   const replies = async (agent: string, words: string[], args: string[] = []) => {
     await using served = await serveAcp(stage.workspace, agent, { words, args });

@@ -99,6 +99,7 @@ class AgentTalk {
       answer,
       last: this.#text.last(),
       denials: this.#questions.denials,
+      undecided: this.#questions.undecided,
       isQuestion,
       completedCalls: this.#calls.completed,
     });

@@ -27,6 +27,8 @@ const notTold = 'not told';
 export class AgentQuestions {
   /** The reasons with which uses of tools were denied. */
   readonly denials: string[] = [];
+  /** Why a question could not be decided. It may be decided when the message comes again. */
+  undecided: string | undefined;
   readonly #options: { agent: AcpAgent; permissions: Permissions; calls: ToolCalls; ask: AskPerson };
   readonly #over = new AbortController();
   #open = 0;
@@ -56,7 +58,8 @@ export class AgentQuestions {
         : await this.#verdict(toolCallId, facts, signal);
     if (signal.aborted) return { outcome: 'cancelled' };
     if (verdict.isAllowed) return { outcome: 'selected', optionId: allow! };
-    this.denials.push(verdict.reason);
+    if (verdict.isDecided) this.denials.push(verdict.reason);
+    else this.undecided = verdict.reason;
     return reject === undefined || !verdict.isDecided
       ? { outcome: 'cancelled' }
       : { outcome: 'selected', optionId: reject };

@@ -63,6 +63,10 @@ test.each(['end_turn', 'cancelled'])('%s without text after a denial is final, w
   expect(verdict([info], { ...turn, agent: copilot })).toMatchObject({ isFinal: true });
 });
 
+test('a turn without text in which nobody could be asked has failed, and comes again', () => {
+  expect(verdict([], { undecided: 'the broker is away' })).toEqual({ failed: 'the broker is away' });
+});
+
 test('an answer after a denial is an answer, and a turn that was cancelled by nobody here is none', () => {
   expect(verdict(['I did without.'], { denials: ['no'] })).toEqual({ answer: { text: 'I did without.' } });
   expect(verdict(['half'], stopped('cancelled'))).toEqual({ failed: "it ended with 'cancelled'" });

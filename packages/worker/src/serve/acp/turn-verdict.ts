@@ -17,6 +17,8 @@ export interface SpokenTurn {
   last: LastText;
   /** The reasons with which uses of tools were denied in the turn. */
   denials: readonly string[];
+  /** Why a question of the turn could not be decided. */
+  undecided?: string | undefined;
   /** True if a sender waits for a reply. */
   isQuestion: boolean;
   /** The number of tool calls that were completed. */
@@ -44,7 +46,7 @@ export function turnVerdict(turn: SpokenTurn): TalkEnd {
   if (text !== '') return answered(text);
   if (turn.last.notice !== '') return { failed: turn.last.notice };
   if (!turn.isQuestion && turn.completedCalls > 0) return answered('');
-  return { failed: `${agent.name} ended the turn without an answer` };
+  return { failed: turn.undecided ?? `${agent.name} ended the turn without an answer` };
 }
 
 /** Returns the text of the answer; it is empty if the last text only says that a use of a tool was denied. */
