@@ -116,13 +116,22 @@ test('A session of gemini is never loaded, because that can erase it: each turn 
   expect(served.warnings('session_not_kept')).toHaveLength(1);
 });
 
-test('An agent that ignores signals and the end of its input is ended, and one that lists our tools late has them.', async () => {
-  await using served = await serveAcp(stage.workspace, 'deaf', { words: ['deaf', 'late'] });
+test('An agent that ignores signals and the end of its input is ended, also under kill -9 of serve, and one that lists our tools late has them.', async () => {
+  const args = ['--stop-timeout', '1s'];
+  await using served = await serveAcp(stage.workspace, 'deaf', { words: ['deaf', 'late'], args });
   expect(await stage.ask('deaf', 'hello')).toContain('echo Echo: hello');
   await expect.poll(() => served.events('turn_ended')).toMatchObject([{ outcome: 'answered' }]);
   const { pid } = served.events('turn_started')[0] as { pid: number };
   expect(isRunning(pid)).toBe(false);
   expect(served.warnings('no_tools')).toEqual([]);
+  const withdrawing = new AbortController();
+  const asked = stage.ask('deaf', [{ untilCancelled: true }], { signal: withdrawing.signal });
+  await expect.poll(() => served.events('turn_started').length).toBe(2);
+  const { pid: second } = served.events('turn_started')[1] as { pid: number };
+  served.run.kill('SIGKILL');
+  await expect.poll(() => isRunning(second)).toBe(false);
+  withdrawing.abort();
+  await asked;
 });
 
 test('An agent that never lists our tools is waited for, warned of, and answers without them.', async () => {
