@@ -35,7 +35,7 @@ export function opencodeServer({ command, args, env }: FaceCommand): Record<stri
 /** The rule by which opencode calls our tools without asking. Its names of tools begin with that of their server. */
 export const opencodePermission = { [`${serverName}_*`]: 'allow' } as const;
 
-/** The rules by which opencode asks its client: by itself it asks about nothing. What only reads in the folder needs no question. */
+/** The rules by which opencode asks its client: by itself it asks about nothing. Tools that only read in the folder need no question. */
 const askingRules = {
   '*': 'ask',
   ...Object.fromEntries(

@@ -3,7 +3,7 @@ import { closedModes } from '../../agent-clis/claude.ts';
 import { serverName } from '../../agent-clis/injection.ts';
 import type { ToolFacts } from './tool-facts.ts';
 
-/** What an agent that speaks ACP does where agents differ. Without a row an agent is taken to do as the protocol says. */
+/** The ways of an agent that speaks ACP, where agents differ. An agent without a row is taken to do as the protocol says. */
 export interface AcpAgent {
   /** Its name in questions for a permission, and for people. */
   readonly name: string;

@@ -12,7 +12,7 @@ import { openAcpConnection } from './acp-connection.ts';
 import { type AcpOffers, initialize, openSession } from './acp-session.ts';
 import { talkFailure } from './turn-verdict.ts';
 
-/** What an agent does that speaks ACP, as far as it shows without a turn. */
+/** The ways of an agent that speaks ACP, as far as they show without a turn. */
 export interface AcpReport extends AcpOffers {
   /** The ids of its modes, and the one in which it begins; absent if it names none. */
   modes?: readonly string[];

@@ -31,7 +31,7 @@ const listSchema = z.object({
   nextCursor: z.string().nullish(),
 });
 
-/** What an agent says of itself. */
+/** The offers and the name of an agent, in its own words. */
 export interface AcpOffers {
   canLoad: boolean;
   canResume: boolean;

@@ -11,7 +11,7 @@ import { SpokenText } from './spoken-text.ts';
 import { ToolCalls } from './tool-calls.ts';
 import { promptAnswerSchema, talkFailure, turnVerdict } from './turn-verdict.ts';
 
-/** How an agent takes its turns. */
+/** The agent and the options of its turns. */
 export interface AcpTurns {
   agent: AcpAgent;
   permissions: Permissions;

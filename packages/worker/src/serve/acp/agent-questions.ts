@@ -7,7 +7,7 @@ import type { PermissionOutcome, PermissionRequest } from './acp-connection.ts';
 import type { ToolCalls } from './tool-calls.ts';
 import type { ToolFacts } from './tool-facts.ts';
 
-/** What becomes of an agent's question for a permission: a person is asked, or it is denied or allowed without one. */
+/** The answer to an agent's questions for permissions: a person gives it, or each is denied or allowed without one. */
 export type Permissions = 'ask' | 'deny' | 'allow';
 
 /** The most questions of one turn that wait for a person at a time. Further ones wait until one of them is decided. */

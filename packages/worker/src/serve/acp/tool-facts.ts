@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What an agent has told of one use of a tool, put together from all that it sent about it. */
+/** The facts of one use of a tool, put together from all that its agent sent about it. */
 export interface ToolFacts {
   readonly name?: string | undefined;
   /** Its words for people: for a shell the command itself, so that nothing is decided by them. */
