@@ -123,3 +123,30 @@ test('under a hold on tools of the CLI a question waits for the release, and so 
   await stack.decide(next, { verdict: 'approve' });
   expect(await late).toHaveProperty('result');
 });
+
+test('a question without arguments is answered for one use, by no standing approval, and gives none', async () => {
+  await using stack = await startAskingStack();
+  const rosa = await stack.client('rosa');
+  const first = ask(rosa);
+  await stack.decide((await theOne(stack)).id, { verdict: 'approve', for_ms: 60_000 });
+  await first;
+  const untold = ask(rosa, { ...question, once: true }).then(bodyOf);
+  const { id } = await theOne(stack);
+  expect(await stack.decide(id, { verdict: 'approve', for_ms: 60_000 })).toMatchObject({
+    error: { code: 'invalid_arguments' },
+  });
+  await stack.decide(id, { verdict: 'approve' });
+  expect(await untold).toHaveProperty('result');
+});
+
+test('a question that replaces another one supersedes it, and one of another agent replaces nothing', async () => {
+  await using stack = await startAskingStack();
+  const [rosa, walt] = [await stack.client('rosa'), await stack.client('walt')];
+  const first = ask(rosa, question, 'r1').then(bodyOf);
+  await theOne(stack);
+  void ask(walt, { ...question, replaces: 'r1' });
+  expect(await stack.waits(2)).toMatchObject([{ agent: 'walt' }, { agent: 'rosa' }]);
+  void ask(rosa, { ...question, input: { command: 'make install' }, replaces: 'r1' });
+  expect(await first).toMatchObject({ error: { code: 'approval_superseded', may_have_run: false } });
+  expect(await stack.waits(2)).toMatchObject([{ agent: 'rosa' }, { agent: 'walt' }]);
+});

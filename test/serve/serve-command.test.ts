@@ -6,6 +6,7 @@ import { type BrokerClient, connectBroker } from '@signalbox/client';
 import { startBrokerProcess, tempDir } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { signalbox, signalboxArgv } from '../support/cli/command-line.ts';
+import { packageOf, recordLoads } from '../support/cli/loaded-modules.ts';
 import { startToolStack, type ToolStack } from '../support/orchestrator/tool-stack.ts';
 import { isRunning } from '../support/processes.ts';
 import { type Run, startRun } from '../support/runner/worker-run.ts';
@@ -246,6 +247,13 @@ test('Wrong usage is refused before anything connects, and a dry run shows a tur
   expect(dry.stdout).toContain('dry would be started');
   expect(dry.stdout).toContain('  cat -u\n');
   expect(dry.stdout).toContain('SIGNALBOX_SERVED=1');
+  const { env: recording, modules } = await recordLoads(home.path);
+  const acp = await signalbox(['worker', 'serve', '--dry-run', '--acp', '--', 'cat', '--stdio'], {
+    env: { ...env, ...recording },
+  });
+  expect(acp.stdout).toContain('our MCP server is named to it in each session');
+  // Only a turn loads the SDK of the protocol.
+  expect((await modules()).map(packageOf)).not.toContain('@agentclientprotocol/sdk');
 });
 
 test('Nothing that runs in a turn takes the inbox from the command that serves it.', async () => {

@@ -2,7 +2,7 @@
 
 export type { SystemSettings } from './agent-clis/injection.ts';
 export { agentPrograms } from './agent-clis/injection-table.ts';
-export { settingsToAsk } from './agent-clis/permissions.ts';
+export { hintOfAcp, settingsToAsk } from './agent-clis/permissions.ts';
 export {
   clientSnippet,
   type FaceTarget,
@@ -24,6 +24,9 @@ export { runRoots } from './runner/run-directory.ts';
 export type { ProcessEnd, RunEvent, RunWarning } from './runner/run-event.ts';
 export { openRunFace, type RunFace } from './runner/run-face.ts';
 export { defaultRestartPolicy, type SupervisedAgent, superviseAgent } from './runner/supervise-agent.ts';
+export type { AcpAgent } from './serve/acp/acp-agents.ts';
+export { checkAcpAgent } from './serve/acp/acp-check.ts';
+export { type AcpFlags, acpAgentFor, acpTurns } from './serve/acp/acp-turns.ts';
 export { checkTurnProgram } from './serve/program/check-program.ts';
 export { turnProgramOf } from './serve/program/program-table.ts';
 export type { TurnProgram } from './serve/program/turn-program.ts';

@@ -67,8 +67,9 @@ function mailText({ unread, held }: NonNullable<AgentSummary['mail']>): string {
   return !held ? `${unread}` : `${unread} (${held} held)`;
 }
 
-function stateText({ state, running, failing }: AgentSummary, now: number): string {
+function stateText({ state, running, asking, failing }: AgentSummary, now: number): string {
   if (failing) return `failing for ${formatDuration(now - failing.since)}`;
+  if (asking !== undefined) return `working ${running}, waits for a person`;
   if (state === 'working') return `working ${running}`;
   return state === 'tools_lost' ? 'tools lost' : state;
 }

@@ -54,7 +54,7 @@ function decidedLines({ approval, standing }: DecideReply): string[] {
 }
 
 function lateText({ approval }: DecideReply): string {
-  const { id, state, by, reason } = approval;
+  const { id, state, by, reason, tool } = approval;
   const why = reason === undefined ? '' : `: ${reason}`;
   switch (state) {
     case 'approved':
@@ -64,6 +64,11 @@ function lateText({ approval }: DecideReply): string {
       return `approval ${id} expired before; its caller was told`;
     case 'superseded':
       return `approval ${id} no longer fits its call${why}; the call is not made, and a new one asks again`;
+    case 'cancelled':
+      // Names of hosted tools have no colon: it was a question of an agent's CLI.
+      return tool.includes(':')
+        ? `the turn that asked approval ${id} has ended, and nothing ran`
+        : `approval ${id} is ${state}${why}`;
     default:
       return `approval ${id} is ${state}${why}`;
   }

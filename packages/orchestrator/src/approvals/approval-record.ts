@@ -71,6 +71,9 @@ export function isSameCall(one: BoundCall, other: BoundCall): boolean {
   );
 }
 
+/** The rule of a question that no standing approval answers: its agent did not tell with which arguments it would use its tool. */
+export const oneUseRule = 'worker --permissions ask, for one use: its arguments are not told';
+
 /** Tells whether an approval is about a question of an agent's CLI, and not about a tool call. */
 export function isQuestion({ definitionHash }: Pick<BoundCall, 'definitionHash'>): boolean {
   return definitionHash === unknownDefinition;

@@ -101,6 +101,7 @@ class Stack implements AsyncDisposable {
       server: undefined,
       idempotencyKey: undefined,
       joins: true,
+      mayStand: true,
       isKept: () => false,
       onWait: () => {},
     };

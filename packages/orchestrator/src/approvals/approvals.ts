@@ -168,6 +168,16 @@ export class Approvals implements Disposable {
     return ended?.isDone ?? false;
   }
 
+  /** Ends the approval of a waiting call, because its caller asks about another one in its place. Never rejects. */
+  async supersede(request: CallKey, reason: string): Promise<void> {
+    const record = await this.#recordOfRequest(request);
+    try {
+      await (record && this.#open.get(record.id)?.end({ kind: 'supersede', reason }));
+    } catch (thrown) {
+      this.#logFailure(request.requestId, thrown);
+    }
+  }
+
   /** Ends a standing approval. Resolves with it when its end is on the disk, or with `undefined` if there is none with this id. */
   revokeStanding(id: string, asker: Sender): Promise<StandingRecord | undefined> {
     return this.#given.revokeStanding(id, asker);

@@ -80,7 +80,7 @@ export class AskedCalls {
     };
     try {
       const minter = await this.#deps.minterOf(bound.agent);
-      const standing = await this.#given.validStandingFor(bound);
+      const standing = asked.mayStand ? await this.#given.validStandingFor(bound) : undefined;
       const known = await this.#deps.store.of(bound);
       this.#slots.belongs(bound.agent, minter);
       const decision = known

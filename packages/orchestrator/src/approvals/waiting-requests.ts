@@ -18,6 +18,8 @@ export interface AskedCall {
   idempotencyKey: string | undefined;
   /** True if it gets the reply of an earlier identical call of its agent. */
   joins: boolean;
+  /** False if no standing approval lets it run. */
+  mayStand: boolean;
   /** Tells whether its caller was told, for good, that it need not wait: the call is a task, or was answered `pending`. */
   isKept: () => boolean;
   /** Called when the call begins to wait, with the id of its approval. */

@@ -12,13 +12,21 @@ import type { CallSlot } from './call-room.ts';
 import type { Moment } from './leapt-deadline.ts';
 import type { CallName, TrackedCall } from './tracked-call.ts';
 
+/** The subject of a permission question: the agent's CLI, in place of a server, and the tool that the question is about. */
+export interface QuestionOrigin extends ToolOrigin {
+  /** True if no standing approval answers it. */
+  once?: boolean | undefined;
+  /** The request of an earlier question that it replaces. */
+  replaces?: string | undefined;
+}
+
 /** A call as it arrives. */
 export interface IncomingCall {
   request: ServedRequest;
   body: CallRequest;
   slot: CallSlot;
-  /** Set if the call is a permission question: the agent's CLI, in place of a server, and the tool that the question is about. */
-  question?: ToolOrigin | undefined;
+  /** Set if the call is a permission question. */
+  question?: QuestionOrigin | undefined;
   /** Set if the call is a later round of a task. */
   taskRound?: TaskRound | undefined;
 }
@@ -29,7 +37,7 @@ export class Call {
   readonly body: CallRequest;
   readonly slot: CallSlot;
   readonly name: CallName;
-  readonly question: ToolOrigin | undefined;
+  readonly question: QuestionOrigin | undefined;
   readonly taskRound: TaskRound | undefined;
 
   /** Repeated reply: the time of its arrival. */

@@ -7,12 +7,13 @@ import {
 } from '@signalbox/protocol';
 import { type ApprovalRecord, unknownDefinition } from '@signalbox/store/journal';
 import { unfitArguments } from '../approvals/approval-errors.ts';
+import { oneUseRule } from '../approvals/approval-record.ts';
 import type { CallSubject } from '../holds/held-calls.ts';
 import type { Call, IncomingCall } from './call.ts';
 import { parseArguments } from './call-arguments.ts';
 import type { Attempt, CallDeps, Pass } from './step.ts';
 
-/** The rule of a question, in place of a rule of the configuration. */
+/** The rules of questions, in place of a rule of the configuration. */
 const rule = 'worker --permissions ask';
 
 /**
@@ -23,13 +24,15 @@ export function callOfQuestion({
   cli,
   tool,
   input,
+  once,
+  replaces,
 }: AskPermissionRequest): Pick<IncomingCall, 'body' | 'question'> {
   const body: CallRequest = {
     op: 'call',
     tool: `${cli}:${tool}`,
     ...(input !== undefined && { arguments: input }),
   };
-  return { body, question: { server: cli, tool } };
+  return { body, question: { server: cli, tool, once, replaces } };
 }
 
 /**
@@ -45,6 +48,11 @@ async function decide({ approvals, holds }: CallDeps, call: Call): Promise<Attem
   const { agent, requestId, role, tool } = call.name;
   if (!approvals || !question) return { error: nobodyToAsk() };
   if (asked) tracked.cleared(asked.id);
+  if (question.replaces !== undefined)
+    await approvals.supersede(
+      { agent, requestId: question.replaces },
+      'its agent changed what it wants to do, and asked anew',
+    );
   const { arguments: args, problem } = parseArguments(body.arguments);
   if (problem !== undefined)
     return { error: toolCallError('invalid_arguments', problem, { mayHaveRun: false }) };
@@ -56,11 +64,12 @@ async function decide({ approvals, holds }: CallDeps, call: Call): Promise<Attem
     request,
     bound: { agent, requestId, role, tool, definitionHash: unknownDefinition, argumentsHash: shown.hash },
     shown,
-    rule,
+    rule: question.once ? oneUseRule : rule,
     server: question.server,
     idempotencyKey: undefined,
     // Each question is about one use of the tool, and its answer allows one use.
     joins: false,
+    mayStand: question.once !== true,
     // Nothing runs here for a question whose asker is gone.
     isKept: () => true,
     onWait: (id) => tracked.awaits(id),

@@ -11,7 +11,7 @@ import {
   toolCallError,
 } from '@signalbox/protocol';
 import type { ApprovalRecord, Decider, StandingRecord } from '@signalbox/store/journal';
-import { shownApproval, shownStanding } from '../approvals/approval-record.ts';
+import { oneUseRule, shownApproval, shownStanding } from '../approvals/approval-record.ts';
 import type { Approvals } from '../approvals/approvals.ts';
 import { permissionsOf, refusalToDecide, seesRole } from '../approvals/deciders.ts';
 
@@ -116,6 +116,11 @@ export async function answerDecide(
     return refused('invalid_arguments', "field 'reason': a denial needs one, which its caller is told");
   if (verdict === 'deny' && forMs !== undefined)
     return refused('invalid_arguments', "field 'for_ms': it goes with an approval only");
+  if (forMs !== undefined && record.rule === oneUseRule)
+    return refused(
+      'invalid_arguments',
+      "field 'for_ms': the agent did not tell the arguments of this use, so that an approval holds for it alone",
+    );
   const by: Decider = { tokenId: asker.token.id, agent: asker.agent };
   const why = reason === undefined ? {} : { reason };
   const at = now();

@@ -103,6 +103,13 @@ const askPermissionRequestSchema = z.object({
     .regex(/^[\x21-\x7e]{1,200}$/)
     .describe('The tool of the CLI. A person is shown it as `cli:tool`.'),
   input: z.unknown().optional().describe('The arguments with which the CLI would use its tool: an object.'),
+  once: z
+    .boolean()
+    .optional()
+    .describe('True if the CLI did not tell its arguments: no standing approval answers the question.'),
+  replaces: idSchema
+    .optional()
+    .describe('The request of an earlier question in whose place this one is asked. That one is superseded.'),
 });
 
 /** The most resources that one address may follow. */

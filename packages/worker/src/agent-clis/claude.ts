@@ -25,7 +25,7 @@ const askingMode = 'default';
  * Claude's settings that close the modes in which it asks nobody. Without them, a file of the project can give a subagent such a mode (seen
  * with 2.1.332).
  */
-const closedModes = { disableAutoMode: 'disable', disableBypassPermissionsMode: 'disable' } as const;
+export const closedModes = { disableAutoMode: 'disable', disableBypassPermissionsMode: 'disable' } as const;
 
 /**
  * Makes Claude Code ask our tool. It hides that tool from its main model by itself, but from subagents' models only if it is disallowed.

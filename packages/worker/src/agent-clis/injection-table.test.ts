@@ -16,6 +16,7 @@ const context: InjectionContext = {
   env: {},
   keepMcp: false,
   isTurn: false,
+  asksClient: false,
   approveWorkspaceServers: false,
 };
 

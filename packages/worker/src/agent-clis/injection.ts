@@ -21,6 +21,8 @@ export interface InjectionContext {
   keepMcp: boolean;
   /** True: the process takes one turn, and a program waits for what it prints. */
   isTurn: boolean;
+  /** True: the CLI is to ask its client by ACP before it uses tools of its own. */
+  asksClient: boolean;
   /** The shell command of the hook that tells the agent about new mail, for CLIs that have hooks; absent if the agent is to have none. */
   mailHook?: string;
   /** The shell command of the hook that waits for mail beside an idle agent; absent if the agent is not to be woken. */

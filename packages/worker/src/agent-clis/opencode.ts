@@ -7,12 +7,14 @@ import { type FaceCommand, type Inject, serverName, startTimeoutMs } from './inj
  * starts inherits the variable, so it holds no secret.
  */
 export function injectOpencode(name: string, variable: string): Inject {
-  return (argv, { faceCommand, env }) => {
+  return (argv, { faceCommand, env, asksClient }) => {
     const config = ownConfig(variable, env[variable]);
     const mcp = { ...asObject(config.mcp), [serverName]: opencodeServer(faceCommand) };
     return {
       argv: [...argv],
-      env: { [variable]: JSON.stringify({ ...config, mcp, permission: withOurs(config.permission) }) },
+      env: {
+        [variable]: JSON.stringify({ ...config, mcp, permission: withOurs(config.permission, asksClient) }),
+      },
       files: [],
       notes: [`${name}'s own MCP servers stay: it has no option to leave them out`],
     };
@@ -33,14 +35,23 @@ export function opencodeServer({ command, args, env }: FaceCommand): Record<stri
 /** The rule by which opencode calls our tools without asking. Its names of tools begin with that of their server. */
 export const opencodePermission = { [`${serverName}_*`]: 'allow' } as const;
 
+/** The rules by which opencode asks its client: by itself it asks about nothing. Tools that only read in the folder need no question. */
+const askingRules = {
+  '*': 'ask',
+  ...Object.fromEntries(
+    ['read', 'glob', 'grep', 'list', 'todoread', 'todowrite'].map((tool) => [tool, 'allow']),
+  ),
+} as const;
+
 /**
  * Adds our rule to those of the variable. In opencode the last rule that matches wins: ours comes after `*` and before the others, so that
  * the user's rules about single tools of ours take effect.
  */
-function withOurs(permission: unknown): Record<string, unknown> {
+function withOurs(permission: unknown, asksClient: boolean): Record<string, unknown> {
   const { '*': all, ...others } =
     asObject(permission) ?? (permission === undefined ? {} : { '*': permission });
-  return { ...(all !== undefined && { '*': all }), ...opencodePermission, ...others };
+  const first = asksClient ? askingRules : all !== undefined && { '*': all };
+  return { ...first, ...opencodePermission, ...others };
 }
 
 function ownConfig(variable: string, text: string | undefined): Record<string, unknown> {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { SignalboxError } from '@signalbox/protocol';
+import { acpCommandOf } from '../serve/acp/acp-agents.ts';
 import { asObject, parseCommentedJson } from './commented-json.ts';
 import { clientOf } from './injection-table.ts';
 import { optionValues } from './option-values.ts';
@@ -21,7 +22,8 @@ export function settingsToAsk(
   if (clientOf(program) !== 'claude')
     throw refusal(
       `'${basename(program)}' has no way to ask through an MCP server; claude -p has one`,
-      'leave --permissions out, and give the program options of its own for what it may do',
+      hintOfAcp([program]) ??
+        'leave --permissions out, and give the program options of its own for what it may do',
     );
   if (given('-p', '--print') === undefined)
     throw refusal(
@@ -48,6 +50,13 @@ export function settingsToAsk(
       whatAsks,
     );
   return settings;
+}
+
+/** Returns how a person is asked by a CLI that can do so only by ACP; `undefined` if it is not known to speak it. */
+export function hintOfAcp([program = '']: readonly string[]): string | undefined {
+  const command = acpCommandOf(program);
+  if (command === undefined) return undefined;
+  return `it asks a person as an agent that speaks ACP: signalbox worker serve --permissions ask … -- ${command}`;
 }
 
 /** The options that say whether claude asks, with the values with which it does. */

@@ -32,6 +32,8 @@ export interface AgentSetup {
   inject: boolean;
   /** True: the agent keeps its own MCP servers. */
   keepMcp: boolean;
+  /** Set if the agent speaks ACP: the way in which it is told about the MCP face, and whether it is to ask its client before it uses tools of its own. */
+  acp?: { server: 'session' | 'cli' | 'none'; asks: boolean };
   /** The settings of the command line, if the agent's CLI asks a person through the MCP face before it uses tools of its own. */
   settingsToAsk?: Readonly<Record<string, unknown>>;
   /** Makes the hook that tells the agent about new mail. Without it, or without a shared face, the CLI gets no hooks. */
@@ -50,6 +52,8 @@ export interface AgentSetup {
 export interface AgentPlan {
   /** The arguments, variables and files that tell the agent's CLI about the MCP face. */
   injection: Injection;
+  /** The MCP face, if the agent is told about it in its session. */
+  sessionServer?: FaceCommand;
   /** Variables that are added to the inherited ones. */
   variables: Record<string, string>;
   /** The file that holds the token. */
@@ -61,7 +65,7 @@ export interface AgentPlan {
 /** Plans one process of an agent, without side effects. Throws `SignalboxError` `usage` if the agent can't be told of its MCP face. */
 export function planAgent(setup: AgentSetup, runDirectory: string): AgentPlan {
   const { agent, url, authorities, faceSocket, faceCommand, argv, cwd, env, inject, systemSettings } = setup;
-  const { turn, keepMcp, settingsToAsk, mailHook, wakeHook, approveWorkspaceServers } = setup;
+  const { turn, keepMcp, acp, settingsToAsk, mailHook, wakeHook, approveWorkspaceServers } = setup;
   const tokenFile = setup.tokenFile ?? join(runDirectory, 'token');
   const own = agentVariables({
     url,
@@ -71,14 +75,17 @@ export function planAgent(setup: AgentSetup, runDirectory: string): AgentPlan {
     caFile: authorities?.file,
     turn: turn && { ...turn, messageFile: messageFileIn(runDirectory) },
   });
-  const injection = inject
+  const face = { ...faceCommand, env: own };
+  const injects = inject && (acp === undefined || acp.server === 'cli');
+  const injection = injects
     ? injectionFor(argv, {
-        faceCommand: { ...faceCommand, env: own },
+        faceCommand: face,
         runDirectory,
         cwd,
         env,
         keepMcp,
         isTurn: turn !== undefined,
+        asksClient: acp?.asks === true,
         ...(settingsToAsk && { settingsToAsk }),
         ...(mailHook && faceSocket !== undefined && { mailHook: mailHook({ tokenFile, faceSocket }) }),
         ...(wakeHook && faceSocket !== undefined && { wakeHook: wakeHook({ tokenFile, faceSocket }) }),
@@ -87,7 +94,13 @@ export function planAgent(setup: AgentSetup, runDirectory: string): AgentPlan {
       })
     : notInjected(argv);
   const ownsTokenFile = setup.tokenFile === undefined;
-  return { injection, variables: { ...own, ...injection.env }, tokenFile, ownsTokenFile };
+  return {
+    injection,
+    ...(inject && acp?.server === 'session' && { sessionServer: face }),
+    variables: { ...own, ...injection.env },
+    tokenFile,
+    ownsTokenFile,
+  };
 }
 
 /** Returns the file in a run directory that holds the messages of a turn. */

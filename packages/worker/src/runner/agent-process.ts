@@ -14,8 +14,11 @@ export interface AgentProcessOptions {
   argv: readonly string[];
   cwd: string;
   env: Record<string, string>;
-  /** Its standard input: ours, none, or a text, after which it ends. */
-  stdin: 'inherit' | 'ignore' | { text: string };
+  /**
+   * Its standard input: ours, none, a text, after which it ends, or open for a talk. Standard output is for that talk then, and no output
+   * for people.
+   */
+  stdin: 'inherit' | 'ignore' | 'open' | { text: string };
   /**
    * The writers of the agent's output. Without them the process has our terminal and our process group, and its output is not read here.
    */
@@ -30,6 +33,8 @@ export interface AgentProcessOptions {
 export interface AgentProcess {
   /** The process and its group, as signals reach them. */
   readonly own: OwnProcess;
+  /** Its standard input, if it is open. */
+  readonly input: Writable | undefined;
   /** The end of its output. */
   readonly tail: OutputTail;
   /** Resolves when the process itself has ended. */
@@ -54,21 +59,24 @@ export async function startAgentProcess(options: AgentProcessOptions): Promise<A
     cwd,
     env,
     detached: output !== undefined,
-    stdio: [typeof stdin === 'string' ? stdin : 'pipe', pipe, pipe],
+    stdio: [stdin === 'inherit' || stdin === 'ignore' ? stdin : 'pipe', pipe, pipe],
   });
   if (child.pid === undefined) throw await spawnFailure(argv[0] ?? program, once(child, 'error'));
-  if (typeof stdin !== 'string') writeInput(child.stdin!, stdin.text);
+  // It is no failure if a process ends without having read its input.
+  child.stdin?.on('error', () => {});
+  if (typeof stdin !== 'string') child.stdin?.end(stdin.text);
   const own: OwnProcess = { ...identityOf(child.pid), group: output !== undefined };
   const tail = new OutputTail();
   const exited = once(child, 'exit').then(([code, signal]): ProcessEnd => ({ code, signal }));
   const passedOn = output
     ? Promise.all([
-        passOn(child.stdout!, output.stdout, tail, options.onOutput),
+        passOn(child.stdout!, output.stdout, stdin === 'open' ? undefined : tail, options.onOutput),
         passOn(child.stderr!, output.stderr, tail, options.onOutput),
       ])
     : Promise.resolve();
   return {
     own,
+    input: child.stdin ?? undefined,
     tail,
     exited,
     async cleanUp() {
@@ -85,22 +93,16 @@ export async function startAgentProcess(options: AgentProcessOptions): Promise<A
   };
 }
 
-/** Writes the whole input. It is no failure if a process ends without having read it. */
-function writeInput(stream: Writable, text: string): void {
-  stream.on('error', () => {});
-  stream.end(text);
-}
-
 async function passOn(
   stream: Readable,
   writer: OutputWriter,
-  tail: OutputTail,
+  tail: OutputTail | undefined,
   onOutput: () => void,
 ): Promise<void> {
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
-      tail.add(chunk);
-      onOutput();
+      tail?.add(chunk);
+      if (tail) onOutput();
       await writer.write(chunk);
     }
   } catch {

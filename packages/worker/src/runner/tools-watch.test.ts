@@ -14,8 +14,7 @@ function watched() {
     onLost: () => told.push('lost'),
     onBack: () => told.push('back'),
   });
-  const take = (event: 'connected' | 'listed' | 'ended', consumer: string) =>
-    watch.take({ event, agent: 'rosa', consumer });
+  const take = (event: 'connected' | 'listed' | 'ended', consumer: string) => watch.take({ event, consumer });
   const pass = () => {
     for (const run of timers) run();
     timers.clear();

@@ -26,7 +26,7 @@ export class ToolsWatch {
   }
 
   /** Records an event of a session. Sessions that were connected before the first event do not count. */
-  take({ event, consumer }: FaceSessionEvent): void {
+  take({ event, consumer }: Pick<FaceSessionEvent, 'event' | 'consumer'>): void {
     if (event === 'connected') this.#connected(consumer);
     else if (!this.#sessions.has(consumer)) return;
     else if (event === 'listed') this.ready();

@@ -1,83 +1,21 @@
 import { open } from 'node:fs/promises';
-import { type StartTimer, startTimer } from '@signalbox/client/internal';
+import { startTimer } from '@signalbox/client/internal';
 import { messageOf } from '@signalbox/protocol';
 import { longestTimerMs } from '@signalbox/serving';
 import type { InboxMessage } from '../mailbox/inbox/inbox-message.ts';
 import { type AgentPlan, type AgentSetup, messageFileIn, planAgent } from '../runner/agent-plan.ts';
 import { type AgentProcess, startAgentProcess } from '../runner/agent-process.ts';
-import type { ChildToken } from '../runner/child-token.ts';
-import type { CleanupProcess } from '../runner/cleanup/cleanup-process.ts';
-import type { OutputTail } from '../runner/output/output-tail.ts';
-import { type RunRoot, writePrivateFile } from '../runner/run-directory.ts';
+import { writePrivateFile } from '../runner/run-directory.ts';
 import type { ProcessEnd } from '../runner/run-event.ts';
 import { prepareRunFiles, type RunFiles } from '../runner/run-files.ts';
 import type { TurnAnswer, TurnCommand, TurnOutput, TurnProgram } from './program/turn-program.ts';
+import { runTalk } from './run-talk.ts';
 import { keptEndBytes, TurnStream } from './turn-output.ts';
 import { turnPrompt, turnText } from './turn-prompt.ts';
+import type { RunningTurn, TurnEnd, TurnRunOptions, TurnTask } from './turn-task.ts';
 
 /** The exit code `EX_TEMPFAIL` of sysexits.h: try again later. */
 const temporaryFailure = 75;
-
-/** The program, the directories and the time limits of an agent's turns. */
-export interface TurnRunOptions {
-  setup: AgentSetup;
-  /** The path of the command line's program. */
-  program: string;
-  /** The rules by which the program takes turns. */
-  turns: TurnProgram;
-  /** The group whose messages the agent takes, in place of its own inbox. */
-  group?: string | undefined;
-  /** Directories to make run directories in, best first. */
-  roots: readonly RunRoot[];
-  /** See `AgentRunOptions.records`. */
-  records: string;
-  cleanup: CleanupProcess;
-  /** The time between TERM and KILL, in milliseconds. */
-  graceMs: number;
-  /** The longest time of one turn, in milliseconds. */
-  turnTimeoutMs: number;
-  /** Starts the timer of the time limit; by default one of Node. */
-  startTimer?: StartTimer | undefined;
-}
-
-/** One turn to run. */
-export interface TurnTask {
-  /** The number of the turn among the agent's turns in this process. */
-  turn: number;
-  messages: readonly InboxMessage[];
-  /** Their sequence numbers. */
-  seqs: readonly number[];
-  session: string | undefined;
-  /** Returns a token for the process. */
-  issueToken: () => Promise<ChildToken>;
-  /** Called before the process is started, because it may have an effect from then on. The process is started when this resolves. */
-  onStarting: () => Promise<void>;
-  /** Called when the process has been started. */
-  onStarted: (process: { pid: number; tail: OutputTail }) => void;
-  onOutput: (tail: OutputTail) => void;
-  /** Aborting it ends the process and its group. */
-  signal: AbortSignal;
-}
-
-/** The exit of a turn's process, and its answer. */
-export interface TurnEnd {
-  code: number | null;
-  /** The signal that ended the process, if one did; it may have come from outside. */
-  endedBy: NodeJS.Signals | null;
-  /** True if the turn took longer than it may. */
-  isLate: boolean;
-  /** True if the turn failed because its session no longer exists. */
-  isSessionLost: boolean;
-  /** True if the program said that it can work on no message now. */
-  isUnavailable: boolean;
-  /** The answer of the program; `undefined` if the turn failed. */
-  answer: TurnAnswer | undefined;
-  /** The reason that the program told of its failure; `undefined` if it ended with exit code 0 or told nothing that its rules can read. */
-  told: string | undefined;
-  /** The reason why an output with exit code 0 is no answer. */
-  problem: string | undefined;
-  tail: OutputTail;
-}
 
 /** Runs one turn to its end, and leaves no process and no file. Rejects with `SignalboxError` if it can't be started. */
 export async function runTurn(task: TurnTask, options: TurnRunOptions): Promise<TurnEnd> {
@@ -99,7 +37,11 @@ export async function runTurn(task: TurnTask, options: TurnRunOptions): Promise<
       await files.writeToken(token.text);
       await task.onStarting();
       task.signal.throwIfAborted();
-      return await runProcess(files, command, { ...task, options, onExited });
+      const running = { ...task, options, onExited, thread: sameThread(task.messages) };
+      const { talk } = options.turns;
+      return talk
+        ? await runTalk(files, command, { ...running, talk, token: token.text })
+        : await runProcess(files, command, running);
     } finally {
       await token.retire(exit);
     }
@@ -134,11 +76,6 @@ async function writeTurnFiles(
   for (const { path, text } of command.files ?? []) await writePrivateFile(path, text);
   return command;
 }
-
-type RunningTurn = TurnTask & {
-  options: TurnRunOptions;
-  onExited: (end: ProcessEnd) => void;
-};
 
 async function runProcess(
   { plan, processStarted }: RunFiles,
@@ -195,6 +132,8 @@ async function runProcess(
     endedBy: ended.signal,
     isLate,
     isSessionLost: ended.code !== 0 && turns.isSessionLost?.(output) === true,
+    isFinal: false,
+    denials: [],
     isUnavailable: ended.code === temporaryFailure || (!read?.answer && isUnavailable(turns, output)),
     answer: read?.answer,
     told: ended.code === 0 ? undefined : turns.failure?.(output),
@@ -207,7 +146,7 @@ function answerOf(turns: TurnProgram, output: TurnOutput): { answer?: TurnAnswer
   try {
     return { answer: turns.answer(output) };
   } catch (thrown) {
-    return { problem: messageOf(thrown) };
+    return { problem: `its output is no answer: ${messageOf(thrown)}` };
   }
 }
 
@@ -243,14 +182,19 @@ export function planTurn(
 ): AgentPlan {
   const plan = planAgent({ ...setup, turn: { seqs: [0], group } }, runDirectory);
   const { agent, cwd } = setup;
-  const { argv, env, files } = plan.injection;
+  const { argv, env, files, notes } = plan.injection;
   const [prompt, text] = ['PROMPT', 'TEXT'];
   const turn = { agent, argv, cwd, messages: [], prompt, text, session: undefined, runDirectory };
   const command = turns.command(turn);
   const own = command.files ?? [];
   return {
     ...plan,
-    injection: { ...plan.injection, argv: [...command.argv], files: [...files, ...own] },
+    injection: {
+      ...plan.injection,
+      argv: [...command.argv],
+      files: [...files, ...own],
+      notes: [...notes, ...(plan.sessionServer ? ['our MCP server is named to it in each session'] : [])],
+    },
     variables: { ...plan.variables, ...env, ...command.env },
   };
 }

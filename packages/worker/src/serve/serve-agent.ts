@@ -8,12 +8,13 @@ import { within } from '@signalbox/serving';
 import type { Tracing } from '@signalbox/serving/tracing';
 import type { ChildToken, IssueToken } from '../runner/child-token.ts';
 import { type CircuitMessage, ProgramCircuit } from './program-circuit.ts';
-import { runTurn, type TurnEnd, type TurnRunOptions } from './run-turn.ts';
+import { runTurn } from './run-turn.ts';
 import type { ServeEvent, ServeWarning, TurnOutcome } from './serve-event.ts';
 import { ServeStatus } from './serve-status.ts';
 import { openServedInbox, type ServedInbox, type ServedTurn, type TurnResult } from './served-inbox.ts';
-import type { ThreadSessions } from './thread-sessions.ts';
+import { maxThreads, type ThreadSessions } from './thread-sessions.ts';
 import { endText } from './turn-reason.ts';
+import type { TurnEnd, TurnRunOptions } from './turn-task.ts';
 
 /** The options with which one agent is served. */
 export interface ServeAgentOptions extends TurnRunOptions {
@@ -100,6 +101,7 @@ async function serve(
     now: () => performance.now(),
     random: options.random ?? Math.random,
   });
+  const denials = new Map<string, readonly string[]>();
   let turns = 0;
   const inbox = await openServedInbox(client, {
     concurrency,
@@ -114,7 +116,15 @@ async function serve(
       onEvent({ event: 'warning', agent, code: 'answer_refused', message });
     },
     runTurn: (turn) =>
-      takeTurn(turn, { ...options, turn: ++turns, client, status, circuit, killing: killing.signal }),
+      takeTurn(turn, {
+        ...options,
+        turn: ++turns,
+        client,
+        status,
+        circuit,
+        denials,
+        killing: killing.signal,
+      }),
   });
   onEvent({ event: 'serving', agent, role: client.role, pending: inbox.pending, command });
   const lost = await Promise.race([client.closed.then((reason) => ({ reason })), aborted(stopping)]);
@@ -148,6 +158,8 @@ interface TurnContext extends ServeAgentOptions {
   client: BrokerClient;
   status: ServeStatus;
   circuit: ProgramCircuit;
+  /** The reasons with which the last turn of a thread was denied uses of tools. */
+  denials: Map<string, readonly string[]>;
   killing: AbortSignal;
 }
 
@@ -192,14 +204,21 @@ async function runWithSession(turn: ServedTurn, signal: AbortSignal, context: Tu
   const { sessions, onEvent, setup } = context;
   const { agent } = setup;
   const { thread } = turn;
-  const known = thread === undefined ? undefined : sessions?.get(thread);
+  const { forgets } = context.turns;
+  const remembered = thread === undefined ? undefined : sessions?.get(thread);
+  if (remembered !== undefined && forgets !== undefined) {
+    const message = `turn ${context.turn} begins a new session for thread ${thread}, because ${forgets}`;
+    onEvent({ event: 'warning', agent, code: 'session_not_kept', message });
+  }
+  const known = forgets === undefined ? remembered : undefined;
   let end = await runProgram(turn, known, signal, context);
   if (known !== undefined && end.isSessionLost && !signal.aborted) {
     const message = `the session of thread ${thread} is gone: its next turn begins a new one`;
     onEvent({ event: 'warning', agent, code: 'session_lost', message });
     end = await runProgram(turn, undefined, signal, context);
   }
-  const { session, asksNobody } = end.answer ?? {};
+  keepDenials(context.denials, thread, end.denials);
+  const { session = end.session, asksNobody } = end.answer ?? {};
   if (asksNobody !== undefined) {
     const message = `turn ${context.turn} ran in ${asksNobody}, in which it asks nobody before it uses tools of its own: find out which of its settings sets that mode`;
     onEvent({ event: 'warning', agent, code: 'asks_nobody', message });
@@ -211,6 +230,19 @@ async function runWithSession(turn: ServedTurn, signal: AbortSignal, context: Tu
     });
   }
   return end;
+}
+
+/** Keeps the reasons of denials for the next turn of a thread, of the newest threads. */
+function keepDenials(
+  denials: Map<string, readonly string[]>,
+  thread: string | undefined,
+  reasons: readonly string[],
+): void {
+  if (thread === undefined) return;
+  denials.delete(thread);
+  if (reasons.length > 0) denials.set(thread, reasons);
+  const [oldest] = denials.keys();
+  if (denials.size > maxThreads && oldest !== undefined) denials.delete(oldest);
 }
 
 async function runProgram(
@@ -227,6 +259,8 @@ async function runProgram(
       messages: turn.messages,
       seqs: turn.seqs,
       session,
+      isQuestion: turn.isQuestion,
+      denials: context.denials.get(turn.thread ?? '') ?? [],
       issueToken: () => tokenWhenPossible(context, signal),
       onStarting: () => turn.started(),
       onStarted: ({ pid }) => {
@@ -241,6 +275,9 @@ async function runProgram(
         });
       },
       onOutput: (tail) => status.output(tail),
+      onWarning: (code, message) =>
+        onEvent({ event: 'warning', agent, code, message: `turn ${context.turn}: ${message}` }),
+      onAsking: (change) => status.asking(change),
       signal,
     },
     context,
@@ -270,6 +307,12 @@ async function resultOf(
   if (killing.aborted)
     return again('stopped', 'its program was ended, because signalbox worker serve was stopped');
   const reason = problem ?? (end ? endText(end, turnTimeoutMs) : 'it was not started');
+  if (end?.isFinal) {
+    // The program works: somebody, or its model, decided against this.
+    noteSuccess(turn, context);
+    const failure = { failed: reason, retryMs: 0, counts: true, dead: true };
+    return { outcome: 'denied', reason, result: { isDone: false, failure, isApart: true } };
+  }
   const outcome = end?.isLate ? 'timed_out' : 'failed';
   return { outcome, reason, result: { isDone: false, failure: noteFailure(turn, end, reason, context) } };
 }

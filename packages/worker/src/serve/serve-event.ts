@@ -10,6 +10,8 @@ export type TurnOutcome =
   | 'done'
   /** The program failed, or could not be started. */
   | 'failed'
+  /** A person denied what it needed, or its model refused: it is not tried again. */
+  | 'denied'
   /** It took longer than its time limit, and was ended. */
   | 'timed_out'
   /** The sender withdrew the request, or its deadline passed. */
@@ -62,6 +64,7 @@ export interface TurnMessage {
 /** A reason for a warning of a served agent alone. */
 export type ServeWarning =
   | 'asks_nobody'
+  | 'no_tools'
   | 'session_lost'
   | 'session_not_kept'
   | 'no_token_yet'

@@ -4,7 +4,7 @@ import type { OutputTail } from '../runner/output/output-tail.ts';
 const lineLength = 120;
 
 /**
- * Announces what a served agent does, as `agents` shows it: `{worker: 'serve', command, turns, waiting, failing_since?,
+ * Announces what a served agent does, as `agents` shows it: `{worker: 'serve', command, turns, waiting, asking?, failing_since?,
  * failing_reason?, last_output_at?, last_output?}`.
  */
 export class ServeStatus {
@@ -13,6 +13,7 @@ export class ServeStatus {
   readonly #now: () => number;
   #failing: { since: number; reason: string } | undefined;
   #counts = { waiting: 0, running: 0 };
+  #asking = 0;
   #tail: OutputTail | undefined;
   #outputAt: number | undefined;
 
@@ -27,6 +28,12 @@ export class ServeStatus {
   /** Records the number of waiting messages and running turns. */
   counts(counts: { waiting: number; running: number }): void {
     this.#counts = counts;
+    this.#announce();
+  }
+
+  /** Records that a question of a turn begins to wait for a person (1), or no longer waits (-1). */
+  asking(change: 1 | -1): void {
+    this.#asking += change;
     this.#announce();
   }
 
@@ -55,6 +62,7 @@ export class ServeStatus {
       command: this.#command,
       turns: this.#counts.running,
       waiting: this.#counts.waiting,
+      ...(this.#asking > 0 && { asking: this.#asking }),
       ...(this.#failing && {
         failing_since: this.#failing.since,
         failing_reason: this.#failing.reason.slice(0, lineLength),

@@ -41,7 +41,8 @@ export interface ServedTurn {
 export type TurnResult =
   | { isDone: true; reply?: string }
   | { isDone: false; reason: string }
-  | { isDone: false; failure: ServeFailure };
+  /** `isApart`: the failure may be that of one of several messages, so that each is tried once more alone. */
+  | { isDone: false; failure: ServeFailure; isApart?: true };
 
 export interface ServedInboxOptions {
   /** The most turns at a time. */
@@ -107,13 +108,15 @@ export async function openServedInbox(
 ): Promise<ServedInbox> {
   const { concurrency, group, noteWaitMs, startTimer, consumerId, circuit } = options;
   let isStopping = false;
+  /** Messages that begin a turn of their own, because one with others has failed for good. */
+  const apart = new Set<string>();
   let cancelTimer = (): void => {};
   const queue = new TurnQueue<Job>({
     concurrency,
     choose: (jobs) => circuit.choose(jobs),
     run: async (job) => {
       const ended = circuit.begin();
-      await runJob(client, job, options);
+      await runJob(client, job, { ...options, apart });
       ended();
       lookAgainLater();
     },
@@ -151,8 +154,8 @@ export async function openServedInbox(
   function enqueue(entries: readonly Entry[]): void {
     const [first] = entries;
     if (!first) return;
-    const { id, from } = first.request.message;
-    const job = { thread: first.thread, entries, key: `${from.agent} ${id}`, sender: from.agent };
+    const { from } = first.request.message;
+    const job = { thread: first.thread, entries, key: keyOf(first.request), sender: from.agent };
     queue.add(job);
     if (circuit.failing === undefined || first.isRunning) return;
     if (group === undefined) {
@@ -177,7 +180,8 @@ export async function openServedInbox(
         if (notes.remove(entry)) changed();
         reject(request.signal.reason);
       });
-      if (group !== undefined || isQuestion(request.message.kind)) enqueue([entry]);
+      const isAlone = apart.delete(keyOf(request)) || group !== undefined;
+      if (isAlone || isQuestion(request.message.kind)) enqueue([entry]);
       else {
         notes.add(entry);
         changed();
@@ -202,6 +206,10 @@ export async function openServedInbox(
   };
 }
 
+function keyOf({ message: { from, id } }: ServedRequest): string {
+  return `${from.agent} ${id}`;
+}
+
 /** Returns the time until a message must be given up, if no turn begins for it, in milliseconds. */
 function timeToGiveUp({ request, isOver }: Entry): number {
   return isOver ? Infinity : (request.remainingMs() ?? Infinity) - giveUpBeforeMs;
@@ -222,7 +230,7 @@ function entryOf(request: ServedRequest, ends: Pick<Entry, 'settle' | 'fail'>): 
 async function runJob(
   client: BrokerClient,
   { thread, entries }: Job,
-  { runTurn, onAnswerRefused }: ServedInboxOptions,
+  { runTurn, onAnswerRefused, apart }: ServedInboxOptions & { apart: Set<string> },
 ): Promise<void> {
   const wanted = entries.filter(({ isOver }) => !isOver);
   const [first] = wanted;
@@ -248,10 +256,14 @@ async function runJob(
         return state === 'answered';
       },
     });
+    const isBundle = !result.isDone && 'isApart' in result && wanted.length > 1;
     for (const { request, settle, fail } of wanted) {
+      if (isBundle) apart.add(keyOf(request));
       if (result.isDone) settle(result.reply === undefined ? undefined : replyOf(result.reply, refused));
-      else if ('failure' in result) settle(beforeDeadline(result.failure, request.remainingMs()));
-      else fail(new Error(result.reason));
+      else if ('failure' in result) {
+        const failure = isBundle ? { ...result.failure, dead: false } : result.failure;
+        settle(beforeDeadline(failure, request.remainingMs()));
+      } else fail(new Error(result.reason));
     }
   } catch (thrown) {
     for (const { fail } of wanted) fail(new Error(messageOf(thrown), { cause: thrown }));

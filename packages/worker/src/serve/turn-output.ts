@@ -49,6 +49,11 @@ export class TurnStream implements OutputWriter {
   }
 }
 
+/** Returns a text that is not whole with a first line that says how much is missing. */
+export function textWithCut({ text, cutBytes }: { text: string; cutBytes: number }): string {
+  return cutBytes > 0 ? `[${cutBytes} bytes before this were cut off]\n${text}` : text.trimEnd();
+}
+
 /** Returns the offset of the first whole UTF-8 character. */
 function firstCharacter(bytes: Buffer): number {
   let at = 0;

@@ -1,5 +1,5 @@
 import { plainLine } from '../runner/output/output-tail.ts';
-import type { TurnEnd } from './run-turn.ts';
+import type { TurnEnd } from './turn-task.ts';
 
 /** The longest part of an output in a reason, in characters. The broker keeps 500 characters of a reason. */
 const outputLength = 400;
@@ -14,7 +14,7 @@ export function endText(
   const how = isLate
     ? `it took longer than ${Math.round(turnTimeoutMs / 1000)} s and was ended`
     : problem !== undefined
-      ? `its output is no answer: ${problem}`
+      ? problem
       : code === null
         ? `its program was ended by ${endedBy}`
         : `its program ended with exit code ${code}`;

@@ -4,6 +4,7 @@ import { messageOf, SignalboxError } from '@signalbox/protocol';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { IdleConnections } from '../http/idle-connections.ts';
 import { RecentRefusals } from '../http/recent-refusals.ts';
+import type { TurnRef } from '../mailbox/served/turn-messages.ts';
 import { AgentShares } from './agent-shares.ts';
 import { AgentSlots, type SessionSlot } from './agent-slots.ts';
 import { type AgentConnectOptions, connectAgent } from './connect-agent.ts';
@@ -26,6 +27,10 @@ export interface FaceSessionEvent {
   agent: string;
   /** Names the shim, which keeps it over its connections. */
   consumer: string;
+  /** The token that the shim has shown. */
+  token: string;
+  /** The turn for which the shim was started, if the agent is served. */
+  turn: TurnRef | undefined;
 }
 
 export interface ShimConnectionsOptions extends AgentConnectOptions, FaceSessionOptions {
@@ -156,17 +161,22 @@ export class ShimConnections {
   ): Promise<void> {
     const { onSession, log } = this.#options;
     const { agent } = executor;
-    const { consumer } = hello;
-    const onListed = () => onSession({ event: 'listed', agent, consumer });
+    const {
+      consumer,
+      token,
+      options: { turn },
+    } = hello;
+    const facts = { agent, consumer, token, turn };
+    const onListed = () => onSession({ event: 'listed', ...facts });
     using used = this.#shares.use(agent);
     const own = { mentioned, share: used.share, onListed };
     const session = openSession(socket, hello, executor, { ...this.#options, ...own });
     this.#sessions.add(session);
     log({ event: 'face_session_opened', agent, sessions: this.#sessions.size });
-    onSession({ event: 'connected', agent, consumer });
+    onSession({ event: 'connected', ...facts });
     await session.closed;
     this.#sessions.delete(session);
     log({ event: 'face_session_ended', agent, sessions: this.#sessions.size });
-    onSession({ event: 'ended', agent, consumer });
+    onSession({ event: 'ended', ...facts });
   }
 }

@@ -2,7 +2,6 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import {
   countOption,
   groupOption,
-  permissionsOption,
   shownToolsOption,
   timeOption,
   withConnectionOptions,
@@ -26,7 +25,7 @@ export function serveCommand(): Command {
       .description('Start an agent’s program for one turn when mail arrives, and send what it answers.')
       .argument(
         '<command...>',
-        'the program’s command line for one turn, after --: claude -p, codex exec, opencode run, gemini -p, copilot -p, qwen -p, or any program that reads standard input',
+        'the program’s command line for one turn, after --: claude -p, codex exec, opencode run, gemini -p, copilot -p, qwen -p, an agent that speaks ACP such as gemini --acp, or any program that reads standard input',
       )
       .usage('[options] -- <command...>'),
     { agent: false },
@@ -71,7 +70,17 @@ export function serveCommand(): Command {
       ),
     )
     .addOption(shownToolsOption())
-    .addOption(permissionsOption())
+    .addOption(
+      new Option(
+        '--permissions <how>',
+        'before the agent’s CLI uses tools of its own such as a shell: ask a person (claude -p, and agents that speak ACP), deny or allow it (ACP), or leave that to the CLI; by ACP that is deny',
+      )
+        .choices(['cli', 'ask', 'deny', 'allow'])
+        .default('cli'),
+    )
+    .option('--acp', 'the program speaks the Agent Client Protocol, although it is not known to')
+    .option('--check', 'start an agent that speaks ACP, print what it offers, and serve nothing')
+    .option('--mode <id>', 'mode to set in each session of an agent that speaks ACP')
     .option(
       '--no-inject',
       'change nothing but the environment: SIGNALBOX_URL, _AGENT, _TOKEN_FILE and others',
@@ -83,6 +92,7 @@ export function serveCommand(): Command {
     command,
     'signalbox worker serve --agent rosa --role researcher -- claude -p',
     'signalbox worker serve --agent scout --role researcher --count 4 -- codex exec',
+    'signalbox worker serve --agent rosa --role builder --permissions ask -- gemini --acp',
     'signalbox worker serve --group role:researcher --agent scout --role researcher --count 4 -- codex exec',
     'signalbox worker serve --token-file rosa.token --session none -- ./answer.sh',
   );

@@ -15,8 +15,11 @@ export interface SetupFlags extends ConnectionFlags {
   hooks: boolean;
   /** Wakes an idle agent when mail comes. */
   wake?: boolean;
-  /** `ask`: an agent's CLI asks a person through our MCP server before it uses tools of its own; `cli`: as it does by itself. */
-  permissions: 'ask' | 'cli';
+  /**
+   * `ask`: an agent's CLI asks a person before it uses tools of its own; `cli`: as it does by itself. An agent that speaks ACP may also be
+   * denied or allowed everything that it asks for.
+   */
+  permissions: 'ask' | 'cli' | 'deny' | 'allow';
   approveWorkspaceServers?: boolean;
   dryRun?: boolean;
 }

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { isJwt, SignalboxError } from '@signalbox/protocol';
 import {
   type AgentSetup,
+  hintOfAcp,
   inheritedEnvironment,
   type MailHookCommand,
   planAgent,
@@ -22,12 +23,14 @@ export function runSetups(
   cwd: string,
   identity: RunIdentity,
   flags: SetupFlags,
+  acp?: AgentSetup['acp'],
 ): AgentSetup[] {
-  const asked = flags.permissions === 'ask' ? checkedPermissions(argv, cwd, flags) : undefined;
+  const asked = acp || flags.permissions === 'cli' ? undefined : checkedPermissions(argv, cwd, flags);
   const names = checkedNames(flags, identity);
   for (const name of names) refuseInTurn(name, process.env);
   const setups = names.map((name) => ({
-    ...setupOf(name, argv, cwd, identity, flags),
+    ...setupOf(name, argv, cwd, identity, flags, asked !== undefined),
+    ...(acp && { acp }),
     ...(asked && { settingsToAsk: asked }),
   }));
   for (const setup of setups) refuseShared(planAgent(setup, '/').injection.workspace?.path, names.length);
@@ -35,7 +38,13 @@ export function runSetups(
 }
 
 /** Refuses `--permissions ask` where nobody could be asked. Returns the settings that the command line names. */
-function checkedPermissions(argv: readonly string[], cwd: string, { inject }: SetupFlags) {
+function checkedPermissions(argv: readonly string[], cwd: string, { inject, permissions }: SetupFlags) {
+  if (permissions !== 'ask')
+    throw new SignalboxError(
+      'usage',
+      `--permissions ${permissions} is for agents that ask their client by the Agent Client Protocol`,
+      { details: { hint: hintOfAcp(argv) ?? 'write a command of such an agent, or add --acp' } },
+    );
   const settings = settingsToAsk(argv, cwd);
   if (inject) return settings;
   const message = '--permissions ask: the agent asks through our MCP server, and --no-inject leaves that out';
@@ -74,6 +83,7 @@ function setupOf(
   cwd: string,
   { kind, connection: { url, insecure, authorities, orchestrator, token, tokenFile } }: RunIdentity,
   flags: SetupFlags,
+  asksByTool: boolean,
 ): AgentSetup {
   // A JWT lives shortly: who has it in a file renews it there.
   const renewed = kind === 'plain' && isJwt(token) ? tokenFile : undefined;
@@ -82,7 +92,7 @@ function setupOf(
     ...(insecure ? ['--insecure'] : []),
     ...(orchestrator === 'orchestrator' ? [] : ['--orchestrator', orchestrator]),
     ...(flags.tools === 'all' ? [] : ['--tools', flags.tools]),
-    ...(flags.permissions === 'cli' ? [] : ['--permissions', flags.permissions]),
+    ...(asksByTool ? ['--permissions', 'ask'] : []),
   ];
   return {
     agent,

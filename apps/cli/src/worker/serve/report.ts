@@ -16,6 +16,7 @@ const outcomes: Readonly<Record<TurnOutcome, string>> = {
   answered_by_tool: 'the agent replied by tool',
   done: 'done',
   failed: 'it failed, and its messages come again',
+  denied: 'it is not tried again',
   timed_out: 'it took too long, and its messages come again',
   withdrawn: 'nobody wants it any more',
   stopped: 'this command was stopped, and its messages come again',

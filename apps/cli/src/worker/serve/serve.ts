@@ -2,8 +2,11 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { roleWarning } from '@signalbox/daemon/config/internal';
 import { servedAgentsDirectory, workspaceRecordsDirectory } from '@signalbox/daemon/data-directory';
+import { SignalboxError } from '@signalbox/protocol';
 import {
   type AgentSetup,
+  acpAgentFor,
+  acpTurns,
   checkTurnProgram,
   findProgram,
   openThreadSessions,
@@ -21,10 +24,12 @@ import {
   type TurnProgram,
   turnProgramOf,
 } from '@signalbox/worker/internal';
+import { configBeside } from '../../config/config-beside.ts';
 import { namedToken } from '../../connection/connection.ts';
 import { startExitDeadline } from '../../process/exit-deadline.ts';
 import { warnAsProcessOne } from '../../process/process-one.ts';
 import { ownTracing } from '../../process/tracing.ts';
+import { ownVersion } from '../../process/version.ts';
 import { exitCodes } from '../../terminal/exit-codes.ts';
 import { printNotes } from '../../terminal/output.ts';
 import { listedRoles } from '../../token/listed-roles.ts';
@@ -37,6 +42,7 @@ import { faceLimitsOf, ownFace } from '../run/own-face.ts';
 import { runSetups } from '../run/setups.ts';
 import { stopOnSignals } from '../run/signals.ts';
 import { workingDirectory } from '../run/working-directory.ts';
+import { checkAgent } from './check-agent.ts';
 import { reportServe } from './report.ts';
 
 /** The options of `signalbox worker serve`. Times in milliseconds. */
@@ -50,7 +56,21 @@ export interface WorkerServeFlags extends Omit<SetupFlags, 'hooks'> {
   noteWait: number;
   retryWait: number;
   stopTimeout: number;
+  acp?: boolean;
+  /** Starts the agent once, and prints what it offers. */
+  check?: boolean;
+  /** The mode to set in each session of an agent that speaks ACP. */
+  mode?: string;
   json?: boolean;
+}
+
+/** Refuses options that only a talk by ACP uses. */
+function refuseAcpOptions({ mode, check }: WorkerServeFlags): void {
+  const option = check ? '--check' : mode !== undefined ? '--mode' : undefined;
+  if (option === undefined) return;
+  throw new SignalboxError('usage', `${option} is for agents that speak the Agent Client Protocol`, {
+    details: { hint: 'leave it out, write the command of such an agent, or add --acp' },
+  });
 }
 
 /** Serves agents until this process is asked to end. Wrong usage is refused before anything connects or a token is issued. */
@@ -59,9 +79,18 @@ export async function serveWorkers(argv: readonly string[], given: WorkerServeFl
   const flags = { ...given, hooks: false };
   const cwd = workingDirectory(flags.cwd);
   const program = findProgram(argv[0] ?? '', cwd, process.env.PATH);
-  const turns = turnProgramOf(argv);
+  const acp = acpAgentFor(argv, flags);
+  if (!acp) refuseAcpOptions(flags);
+  const turns = acp ? acpTurns(acp, argv, { ...flags, version: ownVersion() }) : turnProgramOf(argv);
+  if (acp && flags.check) return await checkAgent(argv, acp, { cwd, json: flags.json === true });
   const identity = await runIdentity(flags, process.env);
-  const setups = runSetups(argv, cwd, identity, flags);
+  const setups = runSetups(
+    argv,
+    cwd,
+    identity,
+    flags,
+    acp && { server: acp.server, asks: flags.permissions !== 'cli' },
+  );
   const { group } = flags;
   const plan = (setup: AgentSetup, runDirectory: string) => planTurn(setup, { turns, group }, runDirectory);
   for (const setup of setups) plan(setup, '/');
@@ -104,6 +133,9 @@ async function serveAll(
   const options = {
     program,
     turns,
+    face,
+    orchestrator: identity.connection.orchestrator,
+    mostAskingMs: await approvalDeadlineOf(flags, identity),
     roots: runRoots(process.env),
     records: workspaceRecordsDirectory(process.env),
     cleanup,
@@ -135,6 +167,20 @@ async function serveAll(
   }
 }
 
+/** Reads how long an approval waits at most. Where it can't be read, the default holds. */
+async function approvalDeadlineOf(
+  flags: WorkerServeFlags,
+  { connection }: RunIdentity,
+): Promise<number | undefined> {
+  if (flags.permissions !== 'ask') return undefined;
+  try {
+    return (await configBeside(flags, connection.url, ['approvals']))?.approvals.deadlineMs;
+  } catch (error) {
+    if (!(error instanceof SignalboxError)) throw error;
+    return undefined;
+  }
+}
+
 async function sessionsOf(
   setup: AgentSetup,
   { session, group }: Pick<WorkerServeFlags, 'session' | 'group'>,
@@ -146,11 +192,13 @@ async function sessionsOf(
 
 /** Names the files of an agent: its sessions, which only the same program in the same directory can resume, and its newest output. */
 function rememberedFiles(
-  { agent, url, cwd, argv }: AgentSetup,
+  { agent, url, cwd, argv, acp }: AgentSetup,
   group: string | undefined,
 ): { sessionsFile: string; outputFile: string } {
   const scope = createHash('sha256')
-    .update(JSON.stringify([url, cwd, argv[0], ...(group === undefined ? [] : [group])]))
+    .update(
+      JSON.stringify([url, cwd, argv[0], ...(group === undefined ? [] : [group]), ...(acp ? ['acp'] : [])]),
+    )
     .digest('hex')
     .slice(0, 12);
   const stem = join(servedAgentsDirectory(process.env), `${agent}-${scope}`);

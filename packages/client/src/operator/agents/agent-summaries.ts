@@ -14,6 +14,8 @@ export interface AgentSummary {
   state: 'working' | 'idle' | 'tools_lost' | 'failing' | 'failed' | 'connected' | 'offline' | 'group';
   /** The number of calls that it waits for, or of messages that it works on. */
   running: number;
+  /** The number of its turns' questions that wait for a person. Absent if there is none. */
+  asking?: number;
   /** The hold on the agent: who placed it, when and why. Absent if there is none, or the agent is not connected. */
   on_hold?: string;
   /** True if its tool calls go directly to an orchestrator on its machine, on a lane. */
@@ -111,10 +113,11 @@ function connectedSummary(
 ): AgentSummary {
   const statuses = connections.flatMap(({ status }) => workerStatus(status) ?? []);
   const inbox = connections.find((one) => one.inbox)?.inbox;
-  const served = statuses.filter(({ worker }) => worker === 'serve');
+  const served = statuses.filter((status) => status.worker === 'serve');
   // The calls of a served agent are part of its turns.
   const counted = served.length > 0 ? served : statuses;
   const running = counted.reduce((sum, status) => sum + runningCalls(status), 0);
+  const asking = served.reduce((sum, { asking = 0 }) => sum + asking, 0);
   const output = lastOutput(statuses);
   const restarts = statuses.flatMap((status) => (status.worker === 'run' ? (status.restarts ?? []) : []));
   const failing = failingOf(served);
@@ -124,6 +127,7 @@ function connectedSummary(
     roles: distinct(connections.map(({ role }) => role)),
     state: stateOf(statuses, running),
     running,
+    ...(asking > 0 && { asking }),
     ...(onHold !== undefined && { on_hold: onHold }),
     ...(connections.some(({ lane }) => lane) && { lane: true as const }),
     connected_at: Math.min(...connections.map((one) => one.connected_at)),

@@ -17,6 +17,7 @@ const serveSchema = z.object({
   worker: z.literal('serve'),
   command: z.string(),
   turns: z.int().min(0),
+  asking: z.int().min(1).optional(),
   failing_since: z.number().optional(),
   failing_reason: z.string().optional(),
   last_output_at: z.number().optional(),

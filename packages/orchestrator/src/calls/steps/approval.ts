@@ -103,6 +103,7 @@ async function decide(approvals: Approvals, deps: CallDeps, call: Call): Promise
     server: call.server,
     idempotencyKey: body.options?.idempotency_key,
     joins: true,
+    mayStand: true,
     isKept: () => tracked.isTask,
     onWait: (id) => tracked.awaits(id),
   });

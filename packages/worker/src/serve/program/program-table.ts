@@ -1,5 +1,6 @@
 import type { ClientName } from '../../agent-clis/injection.ts';
 import { clientOf } from '../../agent-clis/injection-table.ts';
+import { textWithCut } from '../turn-output.ts';
 import { claudeTurns } from './claude-turns.ts';
 import { codexTurns } from './codex-turns.ts';
 import { copilotTurns } from './copilot-turns.ts';
@@ -29,7 +30,5 @@ export function turnProgramOf(argv: readonly string[]): TurnProgram {
  */
 const genericProgram: TurnProgram = {
   command: ({ argv, text }) => ({ argv, stdin: text }),
-  answer: ({ stdout, cutBytes }) => ({
-    text: cutBytes > 0 ? `[${cutBytes} bytes before this were cut off]\n${stdout}` : stdout.trimEnd(),
-  }),
+  answer: ({ stdout, cutBytes }) => ({ text: textWithCut({ text: stdout, cutBytes }) }),
 };

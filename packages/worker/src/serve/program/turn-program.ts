@@ -1,4 +1,4 @@
-import type { PrivateFile } from '../../agent-clis/injection.ts';
+import type { FaceCommand, PrivateFile } from '../../agent-clis/injection.ts';
 import type { InboxMessage } from '../../mailbox/inbox/inbox-message.ts';
 
 /** One start of a served agent's program: everything that its command line, its input and its files may depend on. */
@@ -65,6 +65,61 @@ export interface TurnAnswer {
   asksNobody?: string;
 }
 
+/** One turn of a program that is talked with over its standard input and output. */
+export interface TurnTalk {
+  /** The bytes to and from the program. */
+  readonly input: WritableStream<Uint8Array>;
+  readonly output: ReadableStream<Uint8Array>;
+  readonly cwd: string;
+  readonly prompt: string;
+  /** True if a sender waits for a reply. */
+  readonly isQuestion: boolean;
+  /** The session to continue. */
+  readonly session: string | undefined;
+  /** The command that serves our MCP server; absent if the program is not to be told of it. */
+  readonly server: FaceCommand | undefined;
+  /** Resolves when a client has listed our tools with the turn's token; absent if nobody can see that. */
+  readonly toolsListed: Promise<void> | undefined;
+  /** Asks a person whether the program may use a tool of its own. */
+  readonly ask: AskPerson;
+  /** Adds a text for people to the turn's output. */
+  print(text: string): void;
+  warn(code: TalkWarning, message: string): void;
+  /** Aborted when the turn is to end. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Asks a person whether the program may use a tool of its own. Resolves with the decision; the reason is for a model.
+ */
+export type AskPerson = (
+  question: { cli: string; tool: string; input: unknown; once: boolean; replaces?: string },
+  options: { id: string; signal: AbortSignal },
+) => Promise<Verdict>;
+
+/** A decision on a use of a tool. `isDecided` is false if nobody could be asked any more. */
+export type Verdict = { isAllowed: true } | { isAllowed: false; reason: string; isDecided: boolean };
+
+/** A reason for a warning of a turn that is talked with. */
+export type TalkWarning = 'no_tools' | 'session_lost' | 'asks_nobody';
+
+/** The end of a talk: an answer, or the reason why there is none. */
+export type TalkEnd = (
+  | { answer: TurnAnswer; failed?: undefined }
+  | { answer?: undefined; failed: string }
+) & {
+  /** True if the turn's messages are not to be tried again. */
+  isFinal?: true;
+  /** The session of a turn without an answer that its thread goes on with. */
+  session?: string;
+  /** True if the program can work on no message now. */
+  isUnavailable?: true;
+  /** True if the connection to the program ended in the middle. */
+  isCutOff?: boolean;
+  /** The reasons with which uses of tools were denied, for the next turn of the thread. */
+  denials?: readonly string[];
+};
+
 /**
  * Knows how one kind of program takes one turn. It is pure: it gets and returns paths and texts. `serve` alone handles the MCP server, the
  * token, the process, its time limit and the reply.
@@ -72,6 +127,13 @@ export interface TurnAnswer {
 export interface TurnProgram {
   /** The arguments with which the program prints its help, and words that the help of every version which can take turns contains. */
   readonly needs?: { readonly help: readonly string[]; readonly words: readonly string[] };
+  /** Why the program's sessions are not continued. */
+  readonly forgets?: string | undefined;
+  /**
+   * Takes the turn by talking with the program, in place of writing its input and reading its output at its end. Never rejects. The program
+   * is ended when this resolves.
+   */
+  readonly talk?: (talk: TurnTalk) => Promise<TalkEnd>;
   /** Returns the command of a turn. Throws `SignalboxError` `usage` for a command line that can't take turns, before anything connects. */
   command(turn: Turn): TurnCommand;
   /**
