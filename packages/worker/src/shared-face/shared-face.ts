@@ -1,14 +1,14 @@
 import { defaultFaceLimits, type FaceLimits } from '@signalbox/serving';
 import { FaceRoom } from '../http/face-room.ts';
-import type { AgentConnectOptions } from './connect-agent.ts';
+import type { ShimAgentOptions } from './connect-shim-agent.ts';
 import type { FaceSessionOptions } from './face-session.ts';
 import { openFaceSocket } from './face-socket.ts';
 import { type FaceSessionEvent, ShimConnections } from './shim-connections.ts';
 
 /** Options of a shared face: its socket, and the tools of its agents. */
 export interface SharedFaceOptions
-  extends Pick<AgentConnectOptions, 'connect'>,
-    Partial<Pick<AgentConnectOptions, 'aliases' | 'connectTimeoutMs'>>,
+  extends Pick<ShimAgentOptions, 'connect'>,
+    Partial<Pick<ShimAgentOptions, 'aliases' | 'connectTimeoutMs'>>,
     Pick<FaceSessionOptions, 'face'>,
     Partial<Pick<FaceSessionOptions, 'log'>> {
   /** Limits that replace those of `defaultFaceLimits`. */

@@ -7,7 +7,7 @@ import { RecentRefusals } from '../http/recent-refusals.ts';
 import type { TurnRef } from '../mailbox/served/turn-messages.ts';
 import { AgentShares } from './agent-shares.ts';
 import { AgentSlots, type SessionSlot } from './agent-slots.ts';
-import { type AgentConnectOptions, connectAgent } from './connect-agent.ts';
+import { connectShimAgent, type ShimAgentOptions } from './connect-shim-agent.ts';
 import { type FaceHello, type FaceRefusal, type HintQuestion, readFirstLine } from './face-lines.ts';
 import {
   closeSocket,
@@ -33,7 +33,7 @@ export interface FaceSessionEvent {
   turn: TurnRef | undefined;
 }
 
-export interface ShimConnectionsOptions extends AgentConnectOptions, FaceSessionOptions {
+export interface ShimConnectionsOptions extends ShimAgentOptions, FaceSessionOptions {
   /** The longest time for a first line, in milliseconds. */
   helloTimeoutMs: number;
   onSession: (event: FaceSessionEvent) => void;
@@ -114,7 +114,7 @@ export class ShimConnections {
       if (known) throw new SignalboxError(known.code, known.message, { details: { hint: known.hint } });
       using slot = this.#slots.take(token);
       this.#strangers.isBusy(socket);
-      const executor = await connectAgent(hello, this.#options, this.#ending.signal).catch((thrown) => {
+      const executor = await connectShimAgent(hello, this.#options, this.#ending.signal).catch((thrown) => {
         const refusal = refusalOf(thrown);
         if (lasting.has(refusal.code)) this.#refused.add(token, refusal);
         throw thrown;

@@ -4,7 +4,7 @@ import { type ExecutorOptions, McpProxyExecutor } from '../executor/mcp-proxy-ex
 import type { FaceHello } from './face-lines.ts';
 
 /** The connection options of a shared face to its broker. */
-export interface AgentConnectOptions {
+export interface ShimAgentOptions {
   /** The options of the connections; token, agent and consumer come from the shim. */
   connect: Omit<ExecutorOptions, 'token' | 'agent' | 'consumer' | 'signal' | 'waitForBroker' | 'renewToken'>;
   /** Further addresses of the same broker, under which shims may know it. */
@@ -14,9 +14,9 @@ export interface AgentConnectOptions {
 }
 
 /** Connects the agent of a hello to the broker. Rejects with `SignalboxError`; `wrong_broker` means another face, or none. */
-export async function connectAgent(
+export async function connectShimAgent(
   hello: FaceHello,
-  { connect, aliases, connectTimeoutMs }: AgentConnectOptions,
+  { connect, aliases, connectTimeoutMs }: ShimAgentOptions,
   ending: AbortSignal,
 ): Promise<McpProxyExecutor> {
   if (hello.url !== undefined && !isServed(hello.url, [connect.url, ...aliases])) {
