@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { jsonOf, signalbox } from '../support/cli/command-line.ts';
+import { signalbox } from '../support/cli/command-line.ts';
 import { connectShim, type SharedFaceStack, startSharedFaceStack } from '../support/worker/shared-face.ts';
 
 const startSite = (): Promise<SharedFaceStack> =>
@@ -33,7 +33,8 @@ test('a hook tells mail in the words of its event, and each message once', async
   expect(await hook({ hook_event_name: 'Stop', stop_hook_active: true })).toEqual(nothing);
   expect(await hook({ hook_event_name: 'Stop' }, '/nowhere/face.sock')).toEqual(nothing);
   const told = await hook({ hook_event_name: 'UserPromptSubmit' });
-  expect(jsonOf(told)).toEqual({
+  // The form is that of the agent CLI.
+  expect(JSON.parse(told.stdout)).toEqual({
     hookSpecificOutput: { hookEventName: 'UserPromptSubmit', additionalContext: hint },
   });
   expect(await hook({ hook_event_name: 'Stop' })).toEqual(nothing);
