@@ -112,10 +112,12 @@ export function startRun(
 }
 
 function jsonLines(text: string): Record<string, unknown>[] {
-  return text
-    .split('\n')
-    .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line) as Record<string, unknown>)
-    // The log of the agent's own face may stand between the events.
-    .map((line) => ('level' in line ? line : checkedKeys(line)));
+  return (
+    text
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      // The log of the agent's own face may stand between the events.
+      .map((line) => ('level' in line ? line : checkedKeys(line)))
+  );
 }
