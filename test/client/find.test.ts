@@ -25,6 +25,11 @@ it('tells which requests in the own inbox are settled', async () => {
   expect((await ask(many)).indexOf('open')).toBe(150);
   expect(await orchestrator.find([{ agent: 'walt', id: 'open' }])).toEqual(['unknown']);
   expect(await orchestrator.find([{ id: 'settled' }])).toEqual(['settled']);
+  const withSender = [{ agent: 'rosa', id: 'open', with_sender: true as const }];
+  expect(await orchestrator.find(withSender)).toEqual(['orphaned']);
+  await using _replies = await rosa.subscribe();
+  expect(await orchestrator.find(withSender)).toEqual(['open']);
+  await expect(rosa.find(withSender)).rejects.toMatchObject({ code: 'forbidden' });
   // The requests are in another inbox than rosa's.
   expect(await rosa.find([{ agent: 'rosa', id: 'open' }])).toEqual(['unknown']);
   await expect(rosa.find([{ id: 'open' }, { id: 'settled' }])).rejects.toMatchObject({ code: 'forbidden' });

@@ -16,9 +16,10 @@ export async function find(
   { sender }: Caller,
   { store, delivery, groups }: Pick<FrameDeps, 'store' | 'delivery' | 'groups'>,
 ): Promise<Outcome> {
-  // A request that was settled long ago is searched for on the disk.
-  if (sender.role !== 'orchestrator' && requests.length > 1) {
-    const message = 'only orchestrators may ask about more than one request at a time';
+  // A request that was settled long ago is searched for on the disk, and not everybody may see who is connected.
+  const isMore = requests.length > 1 || requests.some((request) => request.with_sender);
+  if (sender.role !== 'orchestrator' && isMore) {
+    const message = 'only orchestrators may ask about more than one request at a time, or about senders';
     return { refusal: { code: 'forbidden', message, field: 'requests' } };
   }
   const states: FoundState[] = [];

@@ -286,7 +286,7 @@ export const clientFrameSchemas = {
 
   find: frameSchema(
     'find',
-    'Asks whether requests in the connection’s inbox are settled, and whether certain replies of this agent are stored, to them or to requests of its groups. Only orchestrators may ask about more than one at a time. Answer: `found`.',
+    'Asks whether requests in the connection’s inbox are settled, and whether certain replies of this agent are stored, to them or to requests of its groups. Only orchestrators may ask about more than one at a time, and whether senders are connected. Answer: `found`.',
     {
       request_id: requestId,
       requests: z
