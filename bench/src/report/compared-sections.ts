@@ -2,15 +2,15 @@ import type { CallsReport, MessagesReport, PeerFacts } from './benchmarks.ts';
 import { callTable, comparisonTable, hopSentence } from './tables.ts';
 
 export function messageSection(report: MessagesReport): string {
-  return `One client program gives every peer the same work. Client, broker and consumer are separate processes. Bodies are JSON
-with 300 B of random text, or 8 KB.
+  return `One client program gives every peer the same work. Client, broker and consumer are separate processes. Bodies are
+JSON with 300 B of random text, or 8 KB.
 
-- **Ack means** says what a confirmation promises. *fsynced*: the message is on disk. *written*: it survives the death of
-  the broker's process, but not a crash of the machine. Compare rows with the same promise.
-- **Enqueue** ends when the broker has confirmed the message. **Consume** ends when a consumer has acked it; RabbitMQ and
-  JetStream do not confirm acks. **Request** ends when the client has the stored reply to its stored request.
-- Signalbox hands a message out when it is written, and confirms it when it is fsynced. The other peers with fsync hand it
-  out after the fsync. No peer loses a message that it has confirmed ([ADR 11](adr/0011-handed-out-when-written.md)).
+- **Ack means** says what a confirmation promises. *fsynced*: the message is on disk. *written*: it survives the death
+  of the broker's process, but not a crash of the machine. Compare rows with the same promise.
+- **Enqueue** ends when the broker has confirmed the message. **Consume** ends when a consumer has acked it; RabbitMQ
+  and JetStream do not confirm acks. **Request** ends when the client has the stored reply to its stored request.
+- Signalbox hands a message out when it is written, and confirms it when it is fsynced. The other peers with fsync hand
+  it out after the fsync. No peer loses a message that it has confirmed ([ADR 11](adr/0011-handed-out-when-written.md)).
 - *1* and *64* are the operations in flight of one client. *50×8* are 50 clients with 8 operations each.
 - In brackets: the figure of Signalbox \`full\`, divided by that of the row. Of a rate, more than 1× is better for us;
   of a time, less than 1×.

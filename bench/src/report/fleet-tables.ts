@@ -24,8 +24,8 @@ ${fairnessTable(report)}
 
 ### Coming back after kill -9
 
-${workers.recovering} workers call a tool that takes 20 ms and is not safe to repeat. What was killed is started again at once. A worker is back
-when it has the result of a call that it began after the kill. All times are those of the worst round. Without a kill, a
+${workers.recovering} workers call a tool that takes 20 ms and is not safe to repeat. A killed process is started again at once.
+A worker is back when it has the result of a call that it began after the kill. All times are those of the worst round. Without a kill, a
 call takes ${calm.p50Ms.toFixed(0)} ms (p50) and ${calm.p99Ms.toFixed(0)} ms (p99). *Lost*: a call without an end, or with a result although it never ran. *Doubled*:
 it ran twice. *Denied falsely*: it ran, but the error said that it had not.
 

@@ -1,8 +1,8 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { EventEmitter, once } from 'node:events';
+import { existsSync, readFileSync, watch, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 
@@ -30,6 +30,7 @@ try {
   // It has had none.
 }
 let [mode, heard, lastId] = ['auto', [] as string[], 0];
+const hearing = new EventEmitter();
 let mcp: Client | undefined;
 let meta: Json;
 const answers = new Map<number, (answer: Json) => void>();
@@ -147,8 +148,16 @@ function ask(sessionId: string, toolCall: Json): Promise<string> {
   return promise.then(({ result, error }) => {
     const { outcome, optionId } = result?.outcome ?? { outcome: `error ${error?.code}` };
     heard.push(optionId ?? outcome);
+    hearing.emit('heard');
     return optionId ?? outcome;
   });
+}
+
+/** Waits for a file in the home directory. */
+async function fileAtHome(name: string): Promise<void> {
+  const watcher = watch(homedir());
+  while (!existsSync(join(homedir(), name))) await once(watcher, 'change');
+  watcher.close();
 }
 
 /** Does one step of a turn. Returns the end of the turn if the step is its end. */
@@ -175,10 +184,10 @@ async function take(sessionId: string, step: Json): Promise<Json | undefined> {
       chunk(sessionId, JSON.stringify(meta), value);
       return undefined;
     case 'when':
-      while (!existsSync(join(homedir(), value))) await delay(20);
+      await fileAtHome(value);
       return undefined;
     case 'untilHeard':
-      while (heard.length < value) await delay(20);
+      while (heard.length < value) await once(hearing, 'heard');
       return undefined;
     case 'untilCancelled':
       await cancelled.promise;

@@ -150,7 +150,7 @@ const taskRequestSchema = z.object({
     .literal(true)
     .optional()
     .describe(
-      'Makes a task of the call, if it waits or runs now: it goes on whoever waits for it, and its reply is kept. Sent before a client is answered with a task, or with `pending`.',
+      'Makes a task of the call, if it waits or runs now: it goes on although nobody waits for it, and its reply is kept. Sent before a client is answered with a task, or with `pending`.',
     ),
 });
 

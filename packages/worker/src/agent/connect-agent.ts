@@ -36,7 +36,7 @@ export interface AgentOptions extends Omit<ExecutorOptions, 'url' | 'token' | 'a
   agent?: string;
 }
 
-/** Where a message goes, and what it is, except for its recipient and its body. */
+/** The fields of a message that {@link Agent.send} may set besides recipient and body; the kind is `note` by default. */
 export type SendOptions = Partial<Omit<Outgoing, 'to' | 'body'>>;
 
 /** The options of {@link Agent.serve}. */

@@ -11,7 +11,7 @@ const defaultAfterMs = 45_000;
 /** The longest pause before the orchestrator is asked once more, in milliseconds. */
 const askAgainMs = 5_000;
 
-/** Makes a task of a call that takes long, or that need not end soon: it goes on whoever waits for it, and its reply is kept. */
+/** Makes a task of a call that takes long, or that need not end soon: it goes on although nobody waits, and its reply is kept. */
 export class TaskWait implements Disposable {
   /** Resolves when the call has become a task, and the orchestrator has stored that on disk. */
   readonly began: Promise<{ task: TaskFields }>;

@@ -117,7 +117,7 @@ function endOfWait(
       reject(thrown);
     };
     let kept: TaskWait | undefined;
-    // A client that is told that the call goes on without it relies on that, whatever dies then.
+    // A client that is told that the call goes on without it relies on that, also after the death of this process.
     const keep = (): void => {
       kept ??= new TaskWait(executor, requestId, 0, keepAgainMs);
       kept.began.then(() => decision?.approval !== undefined && end({ approval: decision.approval }), fail);
