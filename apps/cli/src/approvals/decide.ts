@@ -41,7 +41,7 @@ function decidedLines({ approval, standing }: DecideReply): string[] {
   const call = `the call of ${tool} by ${agent}`;
   const approved =
     keptUntil === undefined
-      ? `${call} goes on`
+      ? `${call} runs unless its caller is gone`
       : `its caller stopped waiting, so ${call} is not made now. If it comes again by ${new Date(keptUntil).toISOString()}, it runs once`;
   return [
     state === 'approved' ? `${id}: approved; ${approved}` : `${id}: denied; ${call} is not made`,
