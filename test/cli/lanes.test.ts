@@ -44,10 +44,10 @@ async function startAgent(workspace: Workspace) {
   return {
     /** Resolves when the agent's calls go directly. */
     direct: () => vi.waitFor(isDirect, { interval: 100 }),
-    /** Begins a call of two seconds. */
-    async begin(name: string) {
+    /** Begins a call of so many seconds, and waits until it runs. */
+    async begin(name: string, duration: number) {
       const begun = Promise.withResolvers<void>();
-      const args = { duration: 2, steps: 4 };
+      const args = { duration, steps: duration * 2 };
       const result = client.callTool({ name, arguments: args }, { onprogress: () => begun.resolve() });
       await Promise.race([begun.promise, result]);
       return { result };
@@ -66,7 +66,7 @@ test('Calls of a worker on this machine go directly to the orchestrator; when th
   await using workspace = await startWorkspace(configText);
   await using agent = await startAgent(workspace);
   await agent.direct();
-  const [safe, unsafe] = await Promise.all([agent.begin(long), agent.begin(once)]);
+  const [safe, unsafe] = await Promise.all([agent.begin(long, 4), agent.begin(once, 300)]);
   process.kill(workspace.ready.orchestrator.pid, 'SIGKILL');
   expect(await safe.result).toMatchObject(completed);
   expect(await unsafe.result).toMatchObject(unknown);
@@ -90,7 +90,7 @@ test('A call that must not be repeated goes directly from a shim, too, and is un
     return JSON.stringify(jsonOf(history)).split('"mcp_request"').length;
   };
   const before = await stored();
-  const call = await agent.begin(once);
+  const call = await agent.begin(once, 300);
   expect(await stored()).toBe(before);
   const state = `${workspace.directory}/state`;
   for (const file of await readdir(state)) if (file.startsWith('journal')) await rm(`${state}/${file}`);

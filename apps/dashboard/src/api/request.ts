@@ -65,15 +65,23 @@ function randomKey(): string {
 }
 
 async function ask<Answer>(url: string, init: RequestInit): Promise<Answer> {
-  let response: Response;
   try {
-    response = await fetch(url, { ...init, credentials: 'same-origin', cache: 'no-store' });
-  } catch (cause) {
-    if (cause instanceof DOMException && cause.name === 'AbortError') throw cause;
+    const response = await fetch(url, { ...init, credentials: 'same-origin', cache: 'no-store' });
+    const text = await response.text();
+    if (response.ok) return JSON.parse(text) as Answer;
+    throw new ApiFailure(response.status, errorOf(text, response.status));
+  } catch (error) {
+    if (error instanceof ApiFailure || init.signal?.aborted) throw error;
     throw new ApiFailure(0, { code: 'unreachable', message: 'The broker does not answer.' });
   }
-  const body = await response.json().catch(() => undefined);
-  if (response.ok) return body as Answer;
-  const error = body?.error ?? { code: 'internal', message: `The broker answered ${response.status}.` };
-  throw new ApiFailure(response.status, error);
+}
+
+/** Reads an error's fields. An answer that isn't the API's own, such as that of a proxy, has none. */
+function errorOf(text: string, status: number): { code: string; message: string; hint?: string } {
+  const none = { code: 'internal', message: `The broker answered ${status}.` };
+  try {
+    return JSON.parse(text).error ?? none;
+  } catch {
+    return none;
+  }
 }
