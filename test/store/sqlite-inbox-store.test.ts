@@ -27,7 +27,9 @@ for (const [name, options] of [
       ] as const)
     : []),
 ] as const) {
-  inboxStoreConformance(name, (caps) => openStore({ ...options, ...(caps && { caps }) }));
+  inboxStoreConformance(name, (caps, keepBodies) =>
+    openStore({ ...options, keepBodies, ...(caps && { caps }) }),
+  );
 }
 
 describe('The SQLite inbox store', () => {

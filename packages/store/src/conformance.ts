@@ -6,6 +6,7 @@ import { deadLetterTests } from './conformance/dead-letter-tests.ts';
 import { historyTests } from './conformance/history-tests.ts';
 import { housekeepingTests } from './conformance/housekeeping-tests.ts';
 import { type JournalPlace, journalTests } from './conformance/journal-tests.ts';
+import { keptTests } from './conformance/kept-tests.ts';
 import { noticeTests } from './conformance/notice-tests.ts';
 import { orderTests } from './conformance/order-tests.ts';
 import { pinTests } from './conformance/pin-tests.ts';
@@ -44,6 +45,7 @@ export function inboxStoreConformance(name: string, open: OpenStore): void {
     describe('scheduled messages', () => scheduledTests(open));
     describe('history', () => historyTests(open));
     describe('caps', () => capTests(open));
+    describe('kept bodies', () => keptTests(open));
     describe('content', () => contentTests(open));
     describe('housekeeping', () => housekeepingTests(open));
   });

@@ -2,6 +2,7 @@ import type { Excess } from './caps.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import type { ExpiryTime, KeptTime } from './expiry-time.ts';
 import type { HistoryPage, HistoryQuery } from './history.ts';
+import type { KeptBodies } from './kept-bodies.ts';
 import type { NewMessage, Outcome, SentToAll, StoredMessage, StoredMetadata } from './message.ts';
 import type { ScheduledMessages } from './scheduled-messages.ts';
 
@@ -189,6 +190,8 @@ export interface InboxStore extends AsyncDisposable {
   readonly dead: DeadLetters;
   /** The messages that are not due. */
   readonly scheduled: ScheduledMessages;
+  /** The bodies of messages that are kept for people to read. */
+  readonly kept: KeptBodies;
   /** The failures that a durable message survives, and the size of the largest body that callers may give. */
   readonly caps: { receiptMeans: 'fsynced' | 'written' | 'replicated'; maxBodyBytes: number };
   /** A repeated id is recognised for at least this long after its message was settled, in milliseconds. */

@@ -44,6 +44,14 @@ export type {
   WaitingPage,
 } from './inbox-store.ts';
 export type {
+  KeepBodies,
+  KeptBodies,
+  KeptBody,
+  KeptThread,
+  KeptThreadsPage,
+  ThreadsQuery,
+} from './kept-bodies.ts';
+export type {
   GroupFields,
   NewMessage,
   Outcome,

@@ -1,6 +1,7 @@
 import type { GivenCaps } from '../caps.ts';
 import { steadyTime } from '../expiry-time.ts';
 import type { Appended, Batch, InboxStore } from '../inbox-store.ts';
+import type { KeepBodies } from '../kept-bodies.ts';
 import type { NewMessage, StoredMetadata } from '../message.ts';
 
 /** A store over storage of its own, which disposing removes. */
@@ -17,7 +18,7 @@ export interface StoreUnderTest extends AsyncDisposable {
   readonly memoryRoom: number;
 }
 
-export type OpenStore = (caps?: GivenCaps) => Promise<StoreUnderTest>;
+export type OpenStore = (caps?: GivenCaps, keepBodies?: KeepBodies) => Promise<StoreUnderTest>;
 
 export function message(change: Partial<NewMessage> & { id: string }): NewMessage {
   return {

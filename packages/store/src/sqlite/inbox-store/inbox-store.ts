@@ -21,6 +21,7 @@ import type {
   RequestState,
   WaitingPage,
 } from '../../inbox-store.ts';
+import type { KeepBodies, KeptBodies } from '../../kept-bodies.ts';
 import type { NewMessage, StoredMessage, StoredMetadata } from '../../message.ts';
 import type { ScheduledMessages } from '../../scheduled-messages.ts';
 import { StoreError } from '../../store-error.ts';
@@ -51,6 +52,7 @@ import {
 import { readHistory } from './history-reader.ts';
 import { inboxSchema } from './inbox-schema.ts';
 import { damagedBindings, JournalTable } from './journal-table.ts';
+import { KeptBodyTable } from './kept-body-table.ts';
 import { MetaTable } from './meta-table.ts';
 import { acceptLoss, describeDamage, type Finding, inspect, lossError } from './recovery.ts';
 import { ScheduledTable } from './scheduled-table.ts';
@@ -73,7 +75,7 @@ export const defaultLimits: LogStructuredLimits = {
   retentionBytes: 512 * MiB,
 };
 
-export interface SqliteInboxStoreOptions extends Partial<LogStructuredLimits> {
+export interface SqliteInboxStoreOptions extends Partial<Omit<LogStructuredLimits, 'keptKinds'>> {
   /** The file of the database, created when missing, readable by its owner only. */
   file: string;
   /** `full`: durable means fsynced. `process`: messages survive the end of the process, but not a power cut. */
@@ -83,6 +85,8 @@ export interface SqliteInboxStoreOptions extends Partial<LogStructuredLimits> {
   /** Tells whether an agent has the cap `privilegedRecipient`. By default no agent has. */
   isPrivileged?: (agent: string) => boolean;
   deadLetters?: Partial<DeadLetterLimits>;
+  /** The bodies that are kept after their messages were settled. By default none are, and those that were kept are forgotten. */
+  keepBodies?: KeepBodies | undefined;
   /** The bytes that are kept beside the database for settlements on a full disk; 4 MiB by default. */
   reserveBytes?: number;
   /** True if other files show that the store was in use before. Then it must have a mark, even if it holds no commit. */
@@ -121,6 +125,7 @@ export class SqliteInboxStore implements InboxStore {
   readonly dedupeWindowMs: number;
   readonly dead: DeadLetters;
   readonly scheduled: ScheduledMessages;
+  readonly kept: KeptBodies;
   readonly #db: Database;
   readonly #file: string;
   readonly #now: () => number;
@@ -129,6 +134,7 @@ export class SqliteInboxStore implements InboxStore {
   readonly #messages: LogStructuredStore;
   readonly #deadLetters: DeadLetterTable;
   readonly #scheduledTable: ScheduledTable;
+  readonly #keptBodies: KeptBodyTable;
   readonly #meta: MetaTable;
   readonly #identity: string;
   readonly #sequence: SequenceNumbers;
@@ -159,10 +165,11 @@ export class SqliteInboxStore implements InboxStore {
       acceptLoss: isLossAccepted = false,
       wasInUse = false,
       onDamage = () => {},
+      keepBodies,
       ...messages
     } = rest;
     const storeCaps = capsOf(caps);
-    const limits = { ...defaultLimits, ...messages };
+    const limits = { ...defaultLimits, ...messages, keptKinds: new Set(keepBodies?.kinds) };
     this.caps = { receiptMeans: durability === 'full' ? 'fsynced' : 'written', maxBodyBytes };
     this.#db = db;
     this.#file = file;
@@ -173,6 +180,7 @@ export class SqliteInboxStore implements InboxStore {
     this.#messages = new LogStructuredStore(db, this.#meta, limits, { now, monotonic, usage: this.#usage });
     this.#deadLetters = new DeadLetterTable(db, { monotonic, usage: this.#usage, onDamage }, deadLetters);
     this.#scheduledTable = new ScheduledTable(db, { usage: this.#usage, onDamage });
+    this.#keptBodies = new KeptBodyTable(db, this.#meta, this.#messages.log, keepBodies);
     const mark = readMark(markFile(file), boot);
     const finding = inspect(this.#messages, this.#meta, mark, wasInUse || this.#messages.lastCommit > 0);
     if (finding.losses.length > 0 && !isLossAccepted) throw lossError(file, finding.losses);
@@ -217,6 +225,7 @@ export class SqliteInboxStore implements InboxStore {
     this.#markWritten();
     this.dead = this.#openDeadLetters();
     this.scheduled = this.#openScheduled();
+    this.kept = this.#openKept(keepBodies);
     shrinkWhileOpen(db, file);
   }
 
@@ -398,6 +407,40 @@ export class SqliteInboxStore implements InboxStore {
     };
   }
 
+  #openKept(keeps: KeepBodies | undefined): KeptBodies {
+    const table = this.#keptBodies;
+    const step = (upTo: number): boolean =>
+      this.#transactions.write(() => this.#freeing(() => table.step(upTo)));
+    const upToDate = async (): Promise<void> => {
+      const { lastCommit } = this.#messages;
+      while (step(lastCommit)) await nextTurn();
+    };
+    return {
+      keeps,
+      index: async (now) => {
+        const isMore = step(this.#messages.lastCommit);
+        return this.#transactions.write(() => this.#freeing(() => table.forgetOld(now))) || isMore;
+      },
+      threads: async (query) => {
+        await upToDate();
+        return this.#transactions.attempt(() => table.threads(query));
+      },
+      thread: async (thread, afterSeq, limit, maxBytes) => {
+        await upToDate();
+        return this.#transactions.attempt(() => table.thread(thread, afterSeq, limit, maxBytes));
+      },
+      forget: async (thread) => {
+        await upToDate();
+        let forgotten = 0;
+        for (;;) {
+          const some = await this.#durably(() => this.#freeing(() => table.forget(thread)));
+          if (some === 0) return forgotten;
+          forgotten += some;
+        }
+      },
+    };
+  }
+
   /** Returns messages that are due. Messages that can't be read any more are dropped, so that they hold up no others. */
   #due(at: number, limit: number, maxBytes: number): NewMessage[] {
     for (;;) {
@@ -516,6 +559,7 @@ export class SqliteInboxStore implements InboxStore {
     this.#messages.reload();
     this.#deadLetters.reload();
     this.#scheduledTable.reload();
+    this.#keptBodies.reload();
   }
 
   #repairFound({ segment }: DamageFound, found: Set<number>): void {

@@ -3,7 +3,15 @@ import type { Database, Statement } from 'better-sqlite3';
 import { rowChecksum } from '../row-checksum.ts';
 
 /** The name of a value that the store keeps once. */
-export type MetaKey = 'identity' | 'seq_reserved' | 'log_dropped' | 'time' | 'proofs' | 'restored_at';
+export type MetaKey =
+  | 'identity'
+  | 'seq_reserved'
+  | 'log_dropped'
+  | 'log_kept'
+  | 'seq_kept'
+  | 'time'
+  | 'proofs'
+  | 'restored_at';
 
 /** Single values, each with a checksum. Transactions are the caller's. */
 export class MetaTable {
@@ -30,7 +38,9 @@ export class MetaTable {
   }
 
   /** Returns a number, or 0 if it was never set; `undefined` if it was damaged. */
-  number(key: 'seq_reserved' | 'log_dropped' | 'proofs' | 'restored_at'): number | undefined {
+  number(
+    key: 'seq_reserved' | 'log_dropped' | 'log_kept' | 'seq_kept' | 'proofs' | 'restored_at',
+  ): number | undefined {
     const value = this.#read(key);
     return value === undefined ? 0 : typeof value === 'number' ? value : undefined;
   }

@@ -127,7 +127,7 @@ it('a store that cannot read its log after a failed commit fails until it can, a
   const before = await stateOf(store, traffic.sent);
   // It hides the table: writing to a view fails, and so does reading this one.
   db.exec(
-    "CREATE TEMP VIEW commit_log AS SELECT abs(-9223372036854775808) AS number, '' AS entries, x'' AS bodies",
+    "CREATE TEMP VIEW commit_log AS SELECT abs(-9223372036854775808) AS number, 0 AS kept, '' AS entries, x'' AS bodies",
   );
   const batch = traffic.next();
   await expect(store.commit(batch)).rejects.toMatchObject({ code: 'store_failed' });

@@ -33,6 +33,8 @@ export interface LogStructuredLimits extends RetentionLimits {
   memtableBytes: number;
   /** The most pending messages in one segment. */
   segmentMessages: number;
+  /** The kinds of messages whose bodies are kept after they were settled. By default there are none. */
+  keptKinds?: ReadonlySet<string>;
 }
 
 /** The approximate number of messages that one step of compaction moves. */
@@ -72,13 +74,13 @@ export interface LogStructuredDeps {
 export class LogStructuredStore {
   readonly reader: MessageReader;
   readonly requests: OpenRequests;
+  readonly log: CommitLog;
   readonly #limits: LogStructuredLimits;
   readonly #monotonic: () => number;
   readonly #usage: AgentUsage;
   /** The time when idle agents were last forgotten, in monotonic milliseconds. */
   #forgotIdleAt = 0;
   readonly #memtable: Memtable;
-  readonly #log: CommitLog;
   readonly #segments: Segments;
   readonly #pending: PendingSegments;
   readonly #time: TrustedTime;
@@ -97,7 +99,7 @@ export class LogStructuredStore {
     this.#usage = usage;
     this.#monotonic = monotonic;
     this.#time = new TrustedTime(limits.dedupeWindowMs, { now, monotonic });
-    this.#log = new CommitLog(db, meta);
+    this.log = new CommitLog(db, meta);
     this.#segments = new Segments(db);
     this.#pending = new PendingSegments(db, this.#segments, limits.segmentMessages);
     this.#memtable = new Memtable((inbox) => this.#pending.counts.of(inbox), monotonic, usage);
@@ -116,6 +118,7 @@ export class LogStructuredStore {
     const shared = sharedFieldsOf(message, this.#lastShared, isCounted);
     this.#lastShared = shared;
     this.#putEntry(inbox, new MemtableEntry(seq, shared, message, size, message.body));
+    if (this.#limits.keptKinds?.has(message.kind) && message.body !== undefined) this.log.kept += size + 1;
     inbox.count(shared, size);
   }
 
@@ -140,7 +143,7 @@ export class LogStructuredStore {
       this.#lastEnding = ending;
     }
     this.#memtable.settle(entry, ending);
-    this.#log.record.settle(entry, ending);
+    this.log.record.settle(entry, ending);
     return true;
   }
 
@@ -150,7 +153,7 @@ export class LogStructuredStore {
     if (entry) {
       if (entry.takers?.includes(agent)) return;
       entry.takers = withTaker(entry.takers, agent);
-      this.#log.record.setTaken(entry, agent);
+      this.log.record.setTaken(entry, agent);
       return;
     }
     // A message of a segment stays there: otherwise it would be written once more, with its body.
@@ -163,7 +166,7 @@ export class LogStructuredStore {
     const entry = this.#memtable.pendingEntry(inbox, seq) ?? this.#takeBack(inbox, seq, 'with body');
     if (!entry) return;
     entry.attempts = attempts;
-    this.#log.record.setAttempts(entry);
+    this.log.record.setAttempts(entry);
   }
 
   /** Notes that an open request was answered, and changes nothing else of it. */
@@ -174,7 +177,7 @@ export class LogStructuredStore {
       isHere || !request.isPending ? message : this.#takeBack(request.inbox, request.seq, 'with body');
     if (entry instanceof MemtableEntry) {
       entry.answered = true;
-      this.#log.record.setAnswered(entry);
+      this.log.record.setAnswered(entry);
     } else this.requests.close(key, request);
   }
 
@@ -184,7 +187,7 @@ export class LogStructuredStore {
     while (this.#memtable.size > memtableMessages || this.#memtable.loggedBytes > memtableBytes)
       this.#compact(compactedAtOnce, inboxesAtOnce);
     this.#pending.save();
-    this.#log.write();
+    this.log.write();
   }
 
   /** Compacts the whole memtable, which frees the room that settled messages take in the log. */
@@ -220,7 +223,7 @@ export class LogStructuredStore {
 
   /** The number of the last commit that was written, or 0 if there is none. Commits are numbered in their order. */
   get lastCommit(): number {
-    return this.#log.number - 1;
+    return this.log.number - 1;
   }
 
   /** Returns the highest sequence number in use, among those that the store sees without reading every segment. */
@@ -237,7 +240,7 @@ export class LogStructuredStore {
   acceptLoss(written: number): void {
     this.compactAll();
     this.#pending.save();
-    this.#log.restartAfter(Math.max(written, this.lastCommit));
+    this.log.restartAfter(Math.max(written, this.lastCommit));
   }
 
   /**
@@ -289,18 +292,18 @@ export class LogStructuredStore {
     entry.answered = message.answered;
     entry.takers = message.takers;
     this.#putEntry(inbox, entry);
-    for (const agent of entry.takers ?? []) this.#log.record.setTaken(entry, agent);
+    for (const agent of entry.takers ?? []) this.log.record.setTaken(entry, agent);
     if (how === 'without body') return entry;
     entry.attempts = message.attempts;
-    if (entry.attempts > 0) this.#log.record.setAttempts(entry);
-    if (entry.answered) this.#log.record.setAnswered(entry);
+    if (entry.attempts > 0) this.log.record.setAttempts(entry);
+    if (entry.answered) this.log.record.setAnswered(entry);
     inbox.sort();
     return entry;
   }
 
   #putEntry(inbox: Inbox, entry: MemtableEntry): void {
-    this.#memtable.add(inbox, entry, this.#log.number);
-    this.#log.record.put(entry);
+    this.#memtable.add(inbox, entry, this.log.number);
+    this.log.record.put(entry);
   }
 
   /**
@@ -315,7 +318,7 @@ export class LogStructuredStore {
     pending.push(...this.#pending.takeSparse());
     if (settled.length > 0) this.#segments.write('settled', settled);
     this.#pending.add(pending);
-    this.#log.drop(upTo);
+    this.log.drop(upTo);
   }
 
   #replay(): void {
@@ -324,11 +327,11 @@ export class LogStructuredStore {
     memtable.clear();
     for (const count of this.#pending.counts.all())
       this.#usage.countPending(agentOf(count.inbox), count, count.messages, count.bytes);
-    this.#logDamage = this.#log.replay({
+    this.#logDamage = this.log.replay({
       put: (message) => {
         const inbox = memtable.inbox(message.shared.inbox);
         const entry = new MemtableEntry(message.seq, message.shared, message, message.size, message.body);
-        memtable.add(inbox, entry, this.#log.number);
+        memtable.add(inbox, entry, this.log.number);
         bySeq.set(message.seq, entry);
         inbox.count(message.shared, message.size);
       },

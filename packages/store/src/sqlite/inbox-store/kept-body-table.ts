@@ -1,0 +1,268 @@
+import type { Database, Statement } from 'better-sqlite3';
+import { agentOf } from '../../agent-of.ts';
+import {
+  type KeepBodies,
+  type KeptBody,
+  type KeptThread,
+  type KeptThreadsPage,
+  maxCounted,
+  searchedText,
+  searchedWords,
+  type ThreadsQuery,
+} from '../../kept-bodies.ts';
+import type { LoggedMessage } from '../../logged-message.ts';
+import type { CommitLog } from '../log-structured/commit-log.ts';
+import { decodeRecord } from '../log-structured/record-codec.ts';
+import type { MetaTable } from './meta-table.ts';
+
+/** The most messages, and the most bytes of their bodies, that one step takes from the log: about two milliseconds of work. */
+const messagesPerStep = 100;
+const bytesPerStep = 256 * 1024;
+/** The most bodies that one step forgets. */
+const forgottenPerStep = 200;
+/** The most messages that a page of threads looks at. Then the page ends, although it may have room. */
+const readPerPage = 5000;
+/** The approximate bytes that a body takes besides its own. */
+const overheadBytes = 200;
+
+interface Row {
+  seq: number;
+  thread: string;
+  sender: string;
+  createdAt: number;
+  size: number;
+  inbox: string;
+  kind: string;
+  id: string;
+  correlationId: string | null;
+  body: string;
+}
+
+const columns =
+  'seq, thread, sender, created_at AS createdAt, size, inbox, kind, id, correlation_id AS correlationId, body';
+
+/**
+ * The bodies that are kept. A commit writes a body only once, into its record in the commit log. Records with bodies to keep stay there after
+ * compaction, until {@link step} has taken the bodies out. Transactions are the caller's, and must be synced before `tookKept` can be undone.
+ */
+export class KeptBodyTable {
+  readonly #meta: MetaTable;
+  readonly #log: CommitLog;
+  readonly #keeps: KeepBodies;
+  readonly #kinds: ReadonlySet<string>;
+  readonly #insert: Statement<[Row & { recipient: string }]>;
+  readonly #insertWords: Statement<[seq: number, words: string]>;
+  readonly #oldest: Statement<[limit: number], { seq: number; createdAt: number; size: number }>;
+  readonly #delete: Statement<[seq: number]>;
+  readonly #deleteWords: Statement<[seq: number]>;
+  readonly #ofThread: Statement<[thread: string, afterSeq: number, limit: number], Row>;
+  readonly #seqsOfThread: Statement<[thread: string, limit: number], { seq: number; size: number }>;
+  readonly #facts: Statement<[thread: string], { messages: number; since: number }>;
+  readonly #one: Statement<[seq: number], Row>;
+  readonly #head: Statement<[seq: number], Head>;
+  readonly #newerOfThread: Statement<[thread: string, from: number], Head>;
+  readonly #all: Statement<[before: number], number>;
+  readonly #ofAgent: Statement<[{ agent: string; before: number }], number>;
+  readonly #matching: Statement<[match: string, before: number], number>;
+  readonly #matches: Statement<[match: string, seq: number], number>;
+  readonly #bytesOf: Statement<[], number>;
+  /** The bytes of everything that is kept in the table. */
+  #bytes: number;
+
+  constructor(db: Database, meta: MetaTable, log: CommitLog, keeps: KeepBodies = nothing) {
+    this.#meta = meta;
+    this.#log = log;
+    this.#keeps = keeps;
+    this.#kinds = new Set(keeps.kinds);
+    this.#insert = db.prepare(
+      `INSERT INTO kept_body VALUES
+       (@seq, @thread, @sender, @recipient, @createdAt, @size, @inbox, @kind, @id, @correlationId, @body)`,
+    );
+    this.#insertWords = db.prepare('INSERT INTO kept_words (rowid, words) VALUES (?, ?)');
+    this.#oldest = db.prepare(
+      'SELECT seq, created_at AS createdAt, size FROM kept_body ORDER BY seq LIMIT ?',
+    );
+    this.#delete = db.prepare('DELETE FROM kept_body WHERE seq = ?');
+    this.#deleteWords = db.prepare('DELETE FROM kept_words WHERE rowid = ?');
+    this.#ofThread = db.prepare(
+      `SELECT ${columns} FROM kept_body WHERE thread = ? AND seq > ? ORDER BY seq LIMIT ?`,
+    );
+    this.#seqsOfThread = db.prepare('SELECT seq, size FROM kept_body WHERE thread = ? LIMIT ?');
+    this.#facts = db.prepare(
+      `SELECT count(*) AS messages, min(created_at) AS since
+       FROM (SELECT created_at FROM kept_body WHERE thread = ? ORDER BY seq LIMIT ${maxCounted})`,
+    );
+    this.#one = db.prepare(`SELECT ${columns} FROM kept_body WHERE seq = ?`);
+    this.#head = db.prepare('SELECT seq, thread, sender, recipient FROM kept_body WHERE seq = ?');
+    this.#newerOfThread = db.prepare(
+      `SELECT seq, thread, sender, recipient FROM kept_body WHERE thread = ? AND seq >= ? LIMIT ${maxCounted}`,
+    );
+    this.#all = db
+      .prepare<[number], number>('SELECT seq FROM kept_body WHERE seq < ? ORDER BY seq DESC')
+      .pluck();
+    this.#ofAgent = db
+      .prepare<[{ agent: string; before: number }], number>(
+        `SELECT seq FROM kept_body WHERE sender = @agent AND seq < @before
+         UNION SELECT seq FROM kept_body WHERE recipient = @agent AND seq < @before ORDER BY seq DESC`,
+      )
+      .pluck();
+    this.#matching = db
+      .prepare<[string, number], number>(
+        'SELECT rowid FROM kept_words WHERE words MATCH ? AND rowid < ? ORDER BY rowid DESC',
+      )
+      .pluck();
+    this.#matches = db
+      .prepare<[string, number], number>('SELECT 1 FROM kept_words WHERE words MATCH ? AND rowid = ?')
+      .pluck();
+    this.#bytesOf = db
+      .prepare<[], number>(`SELECT coalesce(sum(size + ${overheadBytes}), 0) FROM kept_body`)
+      .pluck();
+    this.#bytes = this.#bytesOf.get() ?? 0;
+  }
+
+  /** Reads again what is in memory, after a rollback. */
+  reload(): void {
+    this.#bytes = this.#bytesOf.get() ?? 0;
+  }
+
+  /** Takes some bodies from the log, and skips the oldest if there are too many. Returns true if there are more up to the commit `upTo`. */
+  step(upTo: number): boolean {
+    const surplus = this.#log.keptBytes - this.#keeps.bytes;
+    const found: LoggedMessage[] = [];
+    let [skipped, bytes, last] = [0, 0, 0];
+    let isMore = false;
+    for (const { number, kept, ...record } of this.#log.toKeep()) {
+      if (number > upTo) break;
+      if (found.length >= messagesPerStep || (bytes > 0 && bytes + kept > bytesPerStep)) {
+        isMore = true;
+        break;
+      }
+      if (skipped + kept <= surplus) skipped += kept;
+      else {
+        decodeRecord(record, number, { ...noOperations, put: (message) => found.push(message) });
+        bytes += kept;
+      }
+      last = number;
+    }
+    if (last === 0) return false;
+    this.#take(found);
+    this.#log.tookKept(last, skipped + bytes);
+    return isMore;
+  }
+
+  /** Forgets some bodies that are too old or too many. Returns true if there are more. */
+  forgetOld(now: number): boolean {
+    const oldest = this.#oldest.all(forgottenPerStep);
+    let forgotten = 0;
+    for (const { seq, createdAt, size } of oldest) {
+      if (createdAt > now - this.#keeps.forMs && this.#bytes <= this.#keeps.bytes) break;
+      this.#forgetOne(seq, size);
+      forgotten++;
+    }
+    return forgotten === forgottenPerStep;
+  }
+
+  /** Forgets some bodies of a thread. Returns their number. */
+  forget(thread: string): number {
+    const rows = this.#seqsOfThread.all(thread, forgottenPerStep);
+    for (const { seq, size } of rows) this.#forgetOne(seq, size);
+    return rows.length;
+  }
+
+  thread(thread: string, afterSeq: number, limit: number, maxBytes: number): KeptBody[] {
+    const bodies: KeptBody[] = [];
+    let bytes = 0;
+    for (const row of this.#ofThread.iterate(thread, afterSeq, limit)) {
+      bytes += row.size;
+      if (bodies.length > 0 && bytes > maxBytes) break;
+      bodies.push(keptBodyOf(row));
+    }
+    return bodies;
+  }
+
+  threads({ agent, words = [], limit, cursor }: ThreadsQuery): KeptThreadsPage {
+    const match = matchOf(words);
+    const threads: KeptThread[] = [];
+    const seen = new Set<string>();
+    let read = 0;
+    let last = 0;
+    for (const seq of this.#newestFirst(agent, match, cursor ?? Number.MAX_SAFE_INTEGER)) {
+      if (threads.length >= limit || ++read > readPerPage) return { threads, cursor: last };
+      last = seq;
+      const head = this.#head.get(seq);
+      if (!head || !isOf(head, agent) || seen.has(head.thread)) continue;
+      seen.add(head.thread);
+      if (cursor !== undefined && this.#wasShown(head.thread, agent, match, cursor)) continue;
+      const { messages, since } = this.#facts.get(head.thread)!;
+      threads.push({ newest: keptBodyOf(this.#one.get(seq)!), messages, since });
+    }
+    return { threads };
+  }
+
+  /** Tells whether a thread was on an earlier page, because of a newer message. */
+  #wasShown(thread: string, agent: string | undefined, match: string | undefined, cursor: number): boolean {
+    for (const head of this.#newerOfThread.iterate(thread, cursor))
+      if (isOf(head, agent) && (match === undefined || this.#matches.get(match, head.seq) !== undefined))
+        return true;
+    return false;
+  }
+
+  #newestFirst(agent: string | undefined, match: string | undefined, before: number): Iterable<number> {
+    if (match !== undefined) return this.#matching.iterate(match, before);
+    return agent === undefined ? this.#all.iterate(before) : this.#ofAgent.iterate({ agent, before });
+  }
+
+  #take(messages: readonly LoggedMessage[]): void {
+    const groups = new Set<string>();
+    let highest = this.#meta.number('seq_kept') ?? 0;
+    for (const message of messages) {
+      const { seq, shared, id, correlationId = null, thread, size, body, group } = message;
+      // A message of a segment that changes is in the log once more.
+      if (body === undefined || seq <= highest || !this.#kinds.has(shared.kind)) continue;
+      const inbox = group?.copyOf ?? shared.inbox;
+      const copy = `${shared.sender}\n${inbox}\n${id}`;
+      if (group?.copyOf !== undefined && groups.has(copy)) continue;
+      groups.add(copy);
+      highest = seq;
+      const { sender, kind, createdAt } = shared;
+      const names = { thread: thread ?? correlationId ?? id, sender, recipient: agentOf(inbox), inbox, id };
+      this.#insert.run({ seq, ...names, createdAt, size, kind, correlationId, body });
+      this.#insertWords.run(seq, searchedText(body));
+      this.#bytes += size + overheadBytes;
+    }
+    this.#meta.set('seq_kept', highest);
+  }
+
+  #forgetOne(seq: number, size: number): void {
+    this.#delete.run(seq);
+    this.#deleteWords.run(seq);
+    this.#bytes -= size + overheadBytes;
+  }
+}
+
+const nothing: KeepBodies = { kinds: [], forMs: 0, bytes: 0 };
+
+const noOperations = { settle() {}, setAttempts() {}, setAnswered() {}, setTaken() {} };
+
+interface Head {
+  seq: number;
+  thread: string;
+  sender: string;
+  recipient: string;
+}
+
+function isOf({ sender, recipient }: Head, agent: string | undefined): boolean {
+  return agent === undefined || sender === agent || recipient === agent;
+}
+
+/** Returns the words as FTS5 reads them; `undefined` without words. */
+function matchOf(words: readonly string[]): string | undefined {
+  const searched = searchedWords(words);
+  return searched.length === 0
+    ? undefined
+    : searched.map((word) => `"${word.replaceAll('"', '""')}"*`).join(' ');
+}
+
+function keptBodyOf({ correlationId, ...row }: Row): KeptBody {
+  return { ...row, ...(correlationId !== null && { correlationId }) };
+}
