@@ -28,6 +28,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, Create>>>> = {
     ask: async () => (await import('./commands/ask.ts')).askCommand(),
     inbox: async () => (await import('./commands/inbox.ts')).inboxCommand(),
     dead: async () => (await import('./commands/dead.ts')).deadCommand(),
+    thread: async () => (await import('./commands/thread.ts')).threadCommand(),
     schedules: async () => (await import('./commands/schedules.ts')).schedulesCommand(),
     hooks: async () => (await import('./commands/hooks.ts')).hooksCommand(),
   },

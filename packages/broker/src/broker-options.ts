@@ -1,6 +1,7 @@
 import { isLoopback, type LimitOverrides, limitsOf, SignalboxError } from '@signalbox/protocol';
 import { type Fault, noFault } from '@signalbox/serving';
 import type { TlsPair } from '@signalbox/serving/tls';
+import type { KeepBodies } from '@signalbox/store';
 import type { GroupSettings } from './auth/groups.ts';
 import type { IdentityProvider } from './auth/identity-provider.ts';
 import type { RolePolicy } from './auth/role-policy.ts';
@@ -43,6 +44,8 @@ export interface BrokerOptions {
   durability?: 'full' | 'process';
   /** The stores of messages, tokens and the audit log. Default: files in the data directory. */
   stores?: StoresElsewhere;
+  /** The bodies that are kept for people to read after their messages were settled. Default: none. */
+  keepBodies?: KeepBodies;
   /** The limits that differ from the protocol's defaults. */
   limits?: LimitOverrides;
   /** The limits of single roles that differ from those of all roles. */
@@ -98,12 +101,20 @@ export type BrokerSettings = Required<
     | 'tls'
     | 'identityProvider'
     | 'stores'
+    | 'keepBodies'
     | 'fault'
   >
 > &
   Pick<
     BrokerOptions,
-    'supervisorPid' | 'configFile' | 'runtimeDir' | 'tls' | 'identityProvider' | 'stores' | 'fault'
+    | 'supervisorPid'
+    | 'configFile'
+    | 'runtimeDir'
+    | 'tls'
+    | 'identityProvider'
+    | 'stores'
+    | 'keepBodies'
+    | 'fault'
   > & {
     limits: RoleLimits;
   };
@@ -121,6 +132,7 @@ export function settingsOf({
   runtimeDir = process.env.XDG_RUNTIME_DIR || undefined,
   durability = 'full',
   stores,
+  keepBodies,
   limits,
   roleLimits,
   heartbeatMs = limitsOf(undefined, limits).connections.heartbeatMs,
@@ -166,6 +178,7 @@ export function settingsOf({
     ...(runtimeDir !== undefined && { runtimeDir }),
     durability,
     ...(stores && { stores }),
+    ...(keepBodies && { keepBodies }),
     limits: new RoleLimits(
       { ...limits, connections: { ...limits?.connections, ...connections } },
       roleLimits,

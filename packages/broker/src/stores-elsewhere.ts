@@ -1,4 +1,12 @@
-import type { AuditKind, AuditLog, ClusterPort, GivenCaps, InboxStore, TokenStore } from '@signalbox/store';
+import type {
+  AuditKind,
+  AuditLog,
+  ClusterPort,
+  GivenCaps,
+  InboxStore,
+  KeepBodies,
+  TokenStore,
+} from '@signalbox/store';
 
 /** The stores of a broker's lasting data. */
 export interface Stores {
@@ -20,6 +28,7 @@ export interface StoreSettings {
     maxBytesPerAgent: number;
     maxAgeMs: number;
   };
+  keepBodies: KeepBodies | undefined;
   retentionMs: number;
   retentionBytes: number;
   dedupeWindowMs: number;

@@ -23,7 +23,7 @@ export async function openStores(
   opened: AsyncDisposableStack,
   isPrivileged: (agent: string) => boolean,
 ): Promise<Stores & { now?: () => number }> {
-  const { dataDir, madeLater, durability, limits, acceptLoss, now, monotonic, log } = settings;
+  const { dataDir, madeLater, durability, limits, keepBodies, acceptLoss, now, monotonic, log } = settings;
   opened.use(await lockDataDirectory(dataDir));
   const files = brokerFiles(dataDir);
   const { deadLetters: dead, settled, audit: auditBytes, ...caps } = limits.forAll;
@@ -55,6 +55,7 @@ export async function openStores(
         caps,
         isPrivileged,
         deadLetters,
+        keepBodies,
         retentionMs: settled.ageMs,
         retentionBytes: settled.bytes,
         dedupeWindowMs: settled.repeatMs,
@@ -91,6 +92,7 @@ export async function openStores(
       caps,
       isPrivileged,
       deadLetters,
+      keepBodies,
       retentionMs: settled.ageMs,
       retentionBytes: settled.bytes,
       dedupeWindowMs: settled.repeatMs,

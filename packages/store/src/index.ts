@@ -43,13 +43,14 @@ export type {
   WaitingAgent,
   WaitingPage,
 } from './inbox-store.ts';
-export type {
-  KeepBodies,
-  KeptBodies,
-  KeptBody,
-  KeptThread,
-  KeptThreadsPage,
-  ThreadsQuery,
+export {
+  type KeepBodies,
+  type KeptBodies,
+  type KeptBody,
+  type KeptThread,
+  type KeptThreadsPage,
+  type ThreadsQuery,
+  textOfBody,
 } from './kept-bodies.ts';
 export type {
   GroupFields,

@@ -72,27 +72,45 @@ export interface KeptBodies {
   forget(thread: string): Promise<number>;
 }
 
-/** The most characters of a body that are searched. */
+/** The most characters of a body that are searched. Of a longer one that is JSON, these are searched as they stand. */
 const maxSearched = 64 * 1024;
 
-/** Returns the words of a body that are searched: those of the text, if the body is JSON with the field `text`. */
+/** Returns what is searched of a body, with words apart in scripts that are written without spaces. */
 export function searchedText(body: string): string {
-  return apart(textOf(body).slice(0, maxSearched));
+  return apart(textOfBody(body));
+}
+
+/**
+ * Returns what people read of a body: a text itself, the field `text` of a JSON object, or else all texts in the JSON. Of a long body, the
+ * beginning.
+ */
+export function textOfBody(body: string): string {
+  if (body.length > maxSearched || !/^[\s]*["{[]/.test(body)) return body.slice(0, maxSearched);
+  try {
+    const value: unknown = JSON.parse(body);
+    if (typeof value === 'string') return value;
+    const { text } = value as { text?: unknown };
+    return typeof text === 'string' ? text : textsIn(value).join(' ');
+  } catch {
+    return body;
+  }
+}
+
+/** Lists the texts and numbers in JSON data, in their order. */
+function textsIn(value: unknown): string[] {
+  const texts: string[] = [];
+  const left = [value];
+  while (left.length > 0) {
+    const next = left.pop();
+    if (typeof next === 'string' || typeof next === 'number') texts.push(String(next));
+    else if (typeof next === 'object' && next !== null) left.push(...Object.values(next).reverse());
+  }
+  return texts;
 }
 
 /** Returns the words of a search in the form that {@link searchedText} gives them. */
 export function searchedWords(words: readonly string[]): string[] {
   return words.map((word) => apart(word).replaceAll('\0', ' ').trim()).filter((word) => word !== '');
-}
-
-function textOf(body: string): string {
-  if (!body.startsWith('{')) return body;
-  try {
-    const { text } = JSON.parse(body) as { text?: unknown };
-    return typeof text === 'string' ? text : body;
-  } catch {
-    return body;
-  }
 }
 
 /** Makes a word of each letter of a script that is written without spaces, so that it is found inside a sentence. */

@@ -51,8 +51,12 @@ roles:
     tools: ["*:read_*", "*:list_*", "*:get_*"]
 `;
 
-const broker = `# Configurations share one broker and its data in $XDG_STATE_HOME/signalbox, or ~/.local/state/signalbox. For one of its own:
-# broker: { data: ~/.local/state/signalbox-project, listen: 127.0.0.1:7421 }
+const broker = `broker:
+  # What agents write to each other can be read for a day: signalbox thread. Without this, nothing is kept of a message that was read.
+  keepBodies: true
+  # Configurations share one broker and its data in $XDG_STATE_HOME/signalbox, or ~/.local/state/signalbox. For one of its own:
+  # data: ~/.local/state/signalbox-project
+  # listen: 127.0.0.1:7421
 `;
 
 /** Writes a path as a YAML scalar on one line. */

@@ -81,6 +81,7 @@ export function startChores(deps: ChoreDeps): AsyncDisposable[] {
     repeat(1000, () => deps.pending.step(), onError),
     repeat(500, () => endExpiredTokens(deps), onError),
     repeat(1000, () => housekeeping.step(), onError),
+    repeat(1000, keptBodiesIndexer(deps), onError),
     repeat(500, () => endExpiredHolds(deps), onError),
     repeat(1000, () => agents.save(), onError),
     repeat(1000, async () => budgets.prune(), onError),
@@ -98,6 +99,27 @@ function whileCutOff({ cluster, monotonic, onCutOff }: ChoreDeps): () => Promise
     if (!cluster.isCutOff || monotonic() - calledAt < cutOffMs) return;
     calledAt = monotonic();
     onCutOff();
+  };
+}
+
+/** The share of its time, in the last second, from which a process counts as busy; and the seconds after which the index goes on all the same. */
+const busyShare = 0.7;
+const longestWaitSteps = 10;
+/** The longest time of one step of the index, in milliseconds. */
+const indexMs = 20;
+
+/** Brings kept bodies into their index while the process has little else to do. */
+function keptBodiesIndexer({ inboxes, cluster, now, monotonic }: ChoreDeps): () => Promise<void> {
+  let last = performance.eventLoopUtilization();
+  let waited = 0;
+  return async () => {
+    const present = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(present, last);
+    last = present;
+    if (!cluster.keepsHouse || (utilization > busyShare && ++waited < longestWaitSteps)) return;
+    waited = 0;
+    const until = monotonic() + indexMs;
+    while ((await inboxes.kept.index(now())) && monotonic() < until);
   };
 }
 

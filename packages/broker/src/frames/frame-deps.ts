@@ -35,6 +35,7 @@ export interface FrameDeps extends IdentityParts, ClusterParts, MetricsParts {
     | 'history'
     | 'dead'
     | 'scheduled'
+    | 'kept'
     | 'countExpired'
   >;
   holds: Holds;

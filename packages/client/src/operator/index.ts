@@ -27,6 +27,15 @@ export {
   readAuditChain,
 } from './history/audit.ts';
 export { type HistoryMessage, readHistory } from './history/history.ts';
+export {
+  forgetThread,
+  type KeptMessage,
+  listThreads,
+  readThread,
+  type ThreadsPage,
+  type Transcript,
+  type TranscriptEntry,
+} from './history/threads.ts';
 export { readTimeline, type Timeline, type TimelineEntry, type TimelineGroup } from './history/timeline.ts';
 export { type HoldTarget, listHolds, placeHold, releaseHolds } from './holds.ts';
 export {

@@ -73,7 +73,7 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
   await checkDataDirectory(dataDir);
   const { journal, token } = orchestratorFiles(dataDir);
   await using opened = new AsyncDisposableStack();
-  const { tls } = config.broker;
+  const { tls, keepBodies } = config.broker;
   const files =
     tls && opened.use(await openTlsFiles({ ...tls, onChange: (pair) => broker.setTls(pair), log }));
   const identityProvider = await providerOf(config.auth, log);
@@ -94,6 +94,7 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
     policies: sendPolicies(config.roles),
     roles: namedRoles(config),
     groups: config.groups,
+    ...(keepBodies && { keepBodies: { ...keepBodies, forMs: keepBodies.ageMs } }),
     limits: config.broker.limits,
     roleLimits: roleLimits(config.roles),
     insecure,

@@ -4,7 +4,7 @@ import { parseDuration } from '@signalbox/protocol/internal';
 import type { CallSizeLimits, FaceLimits, JournalLimits, ResultLimits } from '@signalbox/serving';
 import { pathIn } from './document/path-in.ts';
 import { defaultListen, type ListenAddress, parseListenAddress } from './listen-address.ts';
-import type { ConfigDocument } from './schema/config-schema.ts';
+import { type ConfigDocument, keptByDefault } from './schema/config-schema.ts';
 import { hostServer } from './servers/host-server.ts';
 import type { ImportedPart, MergedServer, ServerOrigin } from './servers/merge-servers.ts';
 import { withoutUndefined } from './without-undefined.ts';
@@ -59,6 +59,8 @@ export interface Config {
     /** The absolute paths of the certificate and its key. */
     tls?: { cert: string; key: string };
     trustedOrigins: string[];
+    /** What is kept of settled messages. */
+    keepBodies?: { kinds: string[]; ageMs: number; bytes: number };
     limits: LimitOverrides;
   };
   /** The identity provider whose tokens the broker accepts. */
@@ -165,6 +167,7 @@ export function settleConfig(
         tls: { cert: pathIn(from.directory, broker.tls.cert), key: pathIn(from.directory, broker.tls.key) },
       }),
       trustedOrigins: broker.trustedOrigins ?? [],
+      ...keptBodies(broker.keepBodies),
       limits: broker.limits ?? {},
     },
     ...(document.auth && { auth: { ...document.auth, agentClaim: document.auth.agentClaim ?? 'sub' } }),
@@ -247,4 +250,12 @@ function settleSchedule({
     ...(everyMs !== undefined && { everyMs }),
     ...(catchUpMs !== undefined && { catchUpMs }),
   };
+}
+
+function keptBodies(
+  keep: NonNullable<ConfigDocument['broker']>['keepBodies'] = false,
+): Pick<Config['broker'], 'keepBodies'> {
+  if (keep === false) return {};
+  const given = keep === true ? {} : withoutUndefined(keep);
+  return { keepBodies: { ...keptByDefault, ...given } };
 }

@@ -44,6 +44,7 @@ export function restartNeeds(started: Config, now: Config): string[] {
       'broker.metrics': ({ broker }) => broker.metrics,
       'broker.tls': ({ broker }) => broker.tls,
       'broker.trustedOrigins': ({ broker }) => broker.trustedOrigins,
+      'broker.keepBodies': ({ broker }) => broker.keepBodies,
       'broker.limits': ({ broker }) => broker.limits,
       'orchestrator.id': ({ orchestrator }) => orchestrator.id,
       'orchestrator.listen': ({ orchestrator }) => orchestrator.listen,

@@ -26,6 +26,7 @@ const codes = {
   },
   token_issued: { kind: 'change', meaning: 'A token was issued.' },
   token_revoked: { kind: 'change', meaning: 'A token and its child tokens were revoked.' },
+  thread_forgotten: { kind: 'change', meaning: 'The kept bodies of a thread were forgotten.' },
   dead_letters_retried: { kind: 'change', meaning: 'Dead letters were stored again.' },
   dead_letters_dropped: { kind: 'change', meaning: 'Dead letters were dropped.' },
   clock_accepted: { kind: 'change', meaning: 'A leap of the clock was accepted.' },
@@ -148,6 +149,12 @@ const codes = {
   connected: { kind: 'connect', merged: true, meaning: 'A connection said `hello`.' },
   tail_followed: { kind: 'read', merged: true, meaning: 'Messages were followed.' },
   history_read: { kind: 'read', merged: true, meaning: 'The metadata of messages was listed.' },
+  threads_read: {
+    kind: 'read',
+    merged: true,
+    meaning:
+      'Threads of messages were listed or searched, or one was read, with bodies if the caller is an operator.',
+  },
   audit_read: { kind: 'read', merged: true, meaning: 'The audit log was read.' },
   dead_letters_listed: { kind: 'read', merged: true, meaning: 'Dead letters were listed.' },
   dead_letter_read: { kind: 'read', merged: true, meaning: 'A dead letter was read with its body.' },

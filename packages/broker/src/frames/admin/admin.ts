@@ -22,6 +22,7 @@ import { audit, auditChain, failures, history, stats, waiting } from './reports.
 import { listSchedules } from './schedules.ts';
 import { signInLink } from './sign-in.ts';
 import { tail } from './tail.ts';
+import { forgetThread, listThreads, readThread } from './threads.ts';
 import { issueToken, listTokens, revokeAgentTokens, revokeToken } from './tokens.ts';
 
 const operations: { [Op in AdminOp]: Operation<Op> } = {
@@ -34,6 +35,9 @@ const operations: { [Op in AdminOp]: Operation<Op> } = {
   dead_retry: retryDead,
   dead_drop: dropDead,
   history,
+  threads: listThreads,
+  thread: readThread,
+  thread_forget: forgetThread,
   audit,
   audit_chain: auditChain,
   waiting,
@@ -59,6 +63,12 @@ const reads: { [Op in AdminOp]?: (params: AdminParams<Op>) => ReadEvent } = {
   dead_list: ({ inbox }) => ({ code: 'dead_letters_listed', detail: about(inbox), name: inbox }),
   dead_show: ({ seq }) => ({ code: 'dead_letter_read', detail: `sequence number ${seq}`, name: String(seq) }),
   history: ({ agent }) => ({ code: 'history_read', detail: about(agent), name: agent }),
+  threads: ({ agent, search }) => ({
+    code: 'threads_read',
+    detail: `list ${about(agent)}${search === undefined ? '' : ', by words'}`,
+    name: agent,
+  }),
+  thread: ({ thread }) => ({ code: 'threads_read', detail: 'one thread', name: thread }),
   audit: () => ({ code: 'audit_read', detail: 'entries by time' }),
   audit_chain: ({ kind }) => ({ code: 'audit_read', detail: `the chain of kind '${kind}'` }),
   tail: ({ on, agent }) => ({

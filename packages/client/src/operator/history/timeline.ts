@@ -5,7 +5,10 @@ import { listCalls } from '../orchestrator/calls.ts';
 import { type HistoryMessage, type HistoryQuery, readHistory } from './history.ts';
 
 /** An approval as the timeline shows it, without the arguments of its call. */
-type ApprovalFacts = Omit<Approval, 'arguments' | 'meta' | 'hidden' | 'arguments_hash' | 'definition_hash'>;
+export type ApprovalFacts = Omit<
+  Approval,
+  'arguments' | 'meta' | 'hidden' | 'arguments_hash' | 'definition_hash'
+>;
 
 /**
  * An entry of the timeline: a message was sent, a tool call came to the orchestrator, or began to wait for a decision. `at` in epoch
@@ -52,7 +55,7 @@ export async function readTimeline(
 }
 
 /** Reads the tool calls, or the reason why they are missing: the timeline of messages is useful without them. */
-async function callsOrReason(
+export async function callsOrReason(
   client: BrokerClient,
   orchestrator: string,
   since: number,

@@ -62,6 +62,45 @@ const schemaName = z.string().regex(schemaNames.pattern, { error: schemaNames.pr
 
 const brokerName = z.string().regex(brokerNames.pattern, { error: brokerNames.problem });
 
+const MiB = 1024 * 1024;
+
+/** What is kept of a body by `broker.keepBodies: true`. */
+export const keptByDefault = {
+  kinds: ['note', 'ask', 'reply', 'task'],
+  ageMs: 24 * 60 * 60 * 1000,
+  bytes: 256 * MiB,
+};
+
+/** Kinds whose bodies are arguments and results of tools. */
+const toolKinds = new Set(['mcp_request', 'mcp_reply', 'progress']);
+
+const keepBodiesSchema = z.union(
+  [
+    z.boolean(),
+    z.strictObject({
+      kinds: z
+        .array(
+          kindSchema.refine((kind) => !toolKinds.has(kind), {
+            error:
+              'must not be a kind of tool calls: their arguments and results are never kept; take it out',
+          }),
+        )
+        .min(1)
+        .optional(),
+      ageMs: milliseconds.min(60_000).optional(),
+      bytes: z
+        .int()
+        .min(MiB)
+        .max(64 * 1024 * MiB)
+        .optional(),
+    }),
+  ],
+  {
+    error:
+      'must be true or false, or say what to keep, as in { kinds: [note, ask], ageMs: 86400000, bytes: 268435456 }; kinds are no tool calls, ageMs is at least 60000, bytes at least 1048576',
+  },
+);
+
 const brokerSchema = z.strictObject({
   listen: listenSchema.optional().describe('HOST:PORT; default 127.0.0.1:7420, port 0 takes any free one'),
   socket: z
@@ -120,6 +159,11 @@ const brokerSchema = z.strictObject({
     .optional()
     .describe(
       'addresses under which web pages and, through a proxy, clients reach the broker, as in https://signalbox.example.com',
+    ),
+  keepBodies: keepBodiesSchema
+    .optional()
+    .describe(
+      'whether the bodies of messages stay readable after these were settled, with signalbox thread: true, false (default), or { kinds, ageMs, bytes }, with the defaults note, ask, reply and task, a day (86400000), and 256 MiB (268435456); never those of tool calls',
     ),
   limits: brokerLimitsSchema.optional(),
 });

@@ -8,6 +8,7 @@ import { reportOperations } from './reports.ts';
 import { scheduleOperation } from './schedules.ts';
 import { signInOperation } from './sign-in.ts';
 import { tailOperation } from './tail.ts';
+import { threadOperations } from './threads.ts';
 import { tokenOperations } from './tokens.ts';
 
 function describeOperations() {
@@ -15,6 +16,7 @@ function describeOperations() {
     ...tokenOperations(),
     ...deadLetterOperations(),
     ...reportOperations(),
+    ...threadOperations(),
     ...tailOperation(),
     ...clockOperations(),
     ...backupOperations(),

@@ -410,6 +410,7 @@ export class SqliteInboxStore implements InboxStore {
   #openKept(keeps: KeepBodies | undefined): KeptBodies {
     const table = this.#keptBodies;
     const step = (upTo: number): boolean =>
+      this.#messages.log.keptBytes > 0 &&
       this.#transactions.write(() => this.#freeing(() => table.step(upTo)));
     const upToDate = async (): Promise<void> => {
       const { lastCommit } = this.#messages;
@@ -419,6 +420,7 @@ export class SqliteInboxStore implements InboxStore {
       keeps,
       index: async (now) => {
         const isMore = step(this.#messages.lastCommit);
+        if (!this.#transactions.attempt(() => table.hasOld(now))) return isMore;
         return this.#transactions.write(() => this.#freeing(() => table.forgetOld(now))) || isMore;
       },
       threads: async (query) => {

@@ -150,16 +150,19 @@ export class KeptBodyTable {
     return isMore;
   }
 
+  /** Tells whether a body is too old, or the oldest one too much. */
+  hasOld(now: number): boolean {
+    const oldest = this.#oldest.get(1);
+    return oldest !== undefined && this.#isOld(oldest.createdAt, now);
+  }
+
   /** Forgets some bodies that are too old or too many. Returns true if there are more. */
   forgetOld(now: number): boolean {
-    const oldest = this.#oldest.all(forgottenPerStep);
-    let forgotten = 0;
-    for (const { seq, createdAt, size } of oldest) {
-      if (createdAt > now - this.#keeps.forMs && this.#bytes <= this.#keeps.bytes) break;
+    for (const { seq, createdAt, size } of this.#oldest.all(forgottenPerStep)) {
+      if (!this.#isOld(createdAt, now)) return false;
       this.#forgetOne(seq, size);
-      forgotten++;
     }
-    return forgotten === forgottenPerStep;
+    return this.hasOld(now);
   }
 
   /** Forgets some bodies of a thread. Returns their number. */
@@ -231,6 +234,10 @@ export class KeptBodyTable {
       this.#bytes += size + overheadBytes;
     }
     this.#meta.set('seq_kept', highest);
+  }
+
+  #isOld(createdAt: number, now: number): boolean {
+    return createdAt <= now - this.#keeps.forMs || this.#bytes > this.#keeps.bytes;
   }
 
   #forgetOne(seq: number, size: number): void {

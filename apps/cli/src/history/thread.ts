@@ -1,0 +1,179 @@
+import {
+  forgetThread,
+  type KeptMessage,
+  listThreads,
+  readThread,
+  type ThreadsPage,
+  type Transcript,
+  type TranscriptEntry,
+} from '@signalbox/client/operator';
+import { withoutSecretForms } from '@signalbox/mcp-host/redaction';
+import { SignalboxError } from '@signalbox/protocol';
+import { quotedLines } from '@signalbox/protocol/internal';
+import { withSession } from '../connection/client-session.ts';
+import type { ConnectionFlags } from '../connection/connection.ts';
+import { orchestratorOf } from '../connection/orchestrator-request.ts';
+import { bodyText, parsedBody } from '../messages/message-text.ts';
+import { byteSize } from '../terminal/byte-size.ts';
+import { formatDuration, formatElapsed } from '../terminal/duration.ts';
+import { cell, count, oneLine, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
+
+/** The options of `signalbox thread`. */
+export interface ThreadFlags extends ConnectionFlags {
+  agent?: string;
+  search?: string;
+  after?: number;
+  cursor?: number;
+  limit?: number;
+  forget?: boolean;
+  orchestrator?: string;
+  json?: boolean;
+}
+
+const defaultThreads = 50;
+const defaultMessages = 200;
+
+/** Lists threads, prints one, or forgets one. */
+export async function thread(id: string | undefined, flags: ThreadFlags): Promise<void> {
+  checkFlags(id, flags);
+  if (id === undefined) return await list(flags);
+  if (flags.forget) return await forget(id, flags);
+  await print(id, flags);
+}
+
+function checkFlags(
+  id: string | undefined,
+  { agent, search, after, cursor, forget: isForgotten }: ThreadFlags,
+): void {
+  const wrong =
+    id === undefined
+      ? { '--after': after, '--forget': isForgotten }
+      : { '--agent': agent, '--search': search, '--cursor': cursor };
+  const [name] = Object.entries(wrong).find(([, value]) => value !== undefined) ?? [];
+  if (name === undefined) return;
+  const why = id === undefined ? 'needs the id of a thread' : 'is for the list, without the id of a thread';
+  throw new SignalboxError('usage', `${name} ${why}`);
+}
+
+async function list(flags: ThreadFlags): Promise<void> {
+  const { agent, search, cursor, limit = defaultThreads } = flags;
+  const page = await withSession(flags, ({ client }) =>
+    listThreads(client, { agent, search, cursor, limit }),
+  );
+  const threads = page.threads.map((one) => ({ ...one, newest: shown(one.newest) }));
+  if (flags.json) return printJson({ ...page, threads });
+  if (threads.length === 0) return printLines(...noneLines(page));
+  const now = Date.now();
+  const rows = threads.map(({ thread: name, messages, newest }) => [
+    name,
+    `${formatDuration(Math.max(0, now - newest.created_at))} ago`,
+    messages >= 1000 ? '1000+' : String(messages),
+    `${newest.from_agent} → ${newest.to}`,
+    newest.text === undefined ? byteSize(newest.size) : oneLine(newest.text, 200),
+  ]);
+  printLines(
+    tableLines(['THREAD', 'NEWEST', 'MESSAGES', 'FROM → TO', 'TEXT'], rows),
+    '',
+    page.cursor === undefined
+      ? `${count(threads.length, 'thread')}; print one with: signalbox thread THREAD`
+      : `There may be more: go on with --cursor ${page.cursor}.`,
+  );
+}
+
+function noneLines({ keeps }: Pick<ThreadsPage, 'keeps'>): string[] {
+  if (keeps) return [`no thread; what is kept: ${keptText(keeps)}`];
+  return [
+    'the broker keeps no bodies of messages',
+    '  to keep them for a day: broker: { keepBodies: true } in signalbox.yaml, then signalbox down and up',
+  ];
+}
+
+function keptText({ kinds, age_ms, bytes }: NonNullable<ThreadsPage['keeps']>): string {
+  return `${kinds.join(', ')} of the last ${formatDuration(age_ms)}, at most ${byteSize(bytes)}`;
+}
+
+async function print(id: string, flags: ThreadFlags): Promise<void> {
+  const { after, limit = defaultMessages } = flags;
+  const transcript = await withSession(flags, (session) =>
+    readThread(session.client, orchestratorOf(session, flags), { thread: id, after, limit }),
+  );
+  const { callsMissing, keeps, more } = transcript;
+  const entries = transcript.entries.map((one) => (one.what === 'message' ? { ...one, ...shown(one) } : one));
+  if (callsMissing) printNotes(`signalbox: tool calls are not shown: ${callsMissing.message}`);
+  if (entries.length === 0) {
+    const none = keeps ? `nothing of the thread '${id}' is kept` : noneLines({ keeps })[0];
+    throw new SignalboxError('unknown_thread', `${none}; signalbox thread lists what there is`);
+  }
+  if (flags.json)
+    return printJson({
+      thread: id,
+      entries: entries.map((one) => (one.what === 'message' ? { ...one, body: parsedBody(one.body) } : one)),
+      more,
+      keeps,
+      ...(callsMissing && { calls_missing: callsMissing }),
+    });
+  printLines(...transcriptLines(entries));
+  const last = entries.findLast(({ what }) => what === 'message');
+  if (more && last?.what === 'message')
+    printLines('', `There is more: go on with --after ${last.seq}, or raise --limit.`);
+}
+
+function transcriptLines(entries: Transcript['entries']): string[] {
+  return entries.flatMap((entry, at) => {
+    const day = new Date(entry.at).toISOString().slice(0, 10);
+    const before = entries[at - 1];
+    const isNewDay = before === undefined || new Date(before.at).toISOString().slice(0, 10) !== day;
+    return [...(isNewDay ? [...(at === 0 ? [] : ['']), day] : []), ...entryLines(entry)];
+  });
+}
+
+function entryLines(entry: TranscriptEntry): string[] {
+  const time = new Date(entry.at).toISOString().slice(11, 19);
+  if (entry.what === 'message') {
+    const { from_agent, to, kind, state, id, body, size } = entry;
+    const end = state === undefined || state === 'acked' ? '' : ` (${state})`;
+    const text =
+      body === undefined ? [`  ${byteSize(size)}`] : quotedLines(textOf(entry)).map((line) => `  ${line}`);
+    return [`${time}  ${from_agent} → ${to}  ${kind}${end}  ${id}`, ...text];
+  }
+  if (entry.what === 'call') {
+    const { agent, tool, server, state, outcome, started_at, finished_at, request_bytes, reply_bytes } =
+      entry;
+    const took =
+      finished_at === undefined ? '' : `, ${formatElapsed(finished_at - (started_at ?? entry.at))}`;
+    const bytes = [request_bytes, reply_bytes].map((n) => (n === undefined ? '?' : byteSize(n))).join(' → ');
+    return [
+      `${time}    ${agent} called ${cell(tool)}${server === undefined ? '' : ` of ${server}`}: ${outcome ?? state}${took}, ${bytes}`,
+    ];
+  }
+  const { tool, state, by, reason, id } = entry;
+  const who = by === undefined ? '' : ` by ${by.agent}`;
+  const why = reason === undefined ? '' : `: ${oneLine(reason, 100)}`;
+  return [`${time}    approval ${id} of ${cell(tool)}: ${state}${who}${why}`];
+}
+
+async function forget(id: string, flags: ThreadFlags): Promise<void> {
+  const forgotten = await withSession(flags, ({ client }) => forgetThread(client, id), {
+    changes: !flags.json,
+  });
+  if (flags.json) return printJson({ forgotten });
+  printLines(`${count(forgotten, 'message')} of thread '${id}' forgotten`);
+}
+
+/** Returns a message with a body in which nothing has the form of a credential. */
+function shown<Message extends KeptMessage>(message: Message): Message {
+  const { body, text } = message;
+  return {
+    ...message,
+    ...(body !== undefined && { body: withoutSecretForms(body) }),
+    ...(text !== undefined && { text: withoutSecretForms(text) }),
+  };
+}
+
+/** Writes a body as people read it: the text of one that is JSON with nothing but `text`. */
+function textOf({ body }: Pick<KeptMessage, 'body'>): string {
+  const value = parsedBody(body);
+  const isText = typeof value === 'object' && value !== null && Object.keys(value).join() === 'text';
+  const text = isText ? (value as { text: unknown }).text : value;
+  return bodyText(text, { indent: 2 });
+}

@@ -1,0 +1,70 @@
+import type { BrokerClient } from '@signalbox/client';
+import { type AdminParams, type AdminResult, type CallRecord, frameLimits } from '@signalbox/protocol';
+import { type ApprovalFacts, callsOrReason } from './timeline.ts';
+
+/** A message whose body is kept. Times in epoch milliseconds. */
+export type KeptMessage = AdminResult<'thread'>['messages'][number];
+
+/** A page of threads, with the broker's setting: see the operation `threads`. */
+export type ThreadsPage = AdminResult<'threads'>;
+
+/** An entry of a transcript: a message, a tool call that was made in its thread, or an approval that this call waited for. */
+export type TranscriptEntry =
+  | ({ what: 'message'; at: number } & KeptMessage)
+  | ({ what: 'call'; at: number } & CallRecord)
+  | ({ what: 'approval'; at: number } & ApprovalFacts);
+
+/** The entries of a thread by time. */
+export interface Transcript {
+  thread: string;
+  entries: TranscriptEntry[];
+  /** True if there are messages beyond the limit. Calls after the last message are then left out, too. */
+  more: boolean;
+  /** What the broker keeps; absent if it keeps nothing. */
+  keeps?: NonNullable<AdminResult<'thread'>['keeps']>;
+  /** The reason why there are no tool calls, if the orchestrator could not be asked. */
+  callsMissing?: { code: string; message: string };
+}
+
+/** Lists threads whose messages' bodies are kept, the one with the newest message first. */
+export async function listThreads(client: BrokerClient, query: AdminParams<'threads'>): Promise<ThreadsPage> {
+  return await client.admin('threads', query);
+}
+
+/** Reads a thread: its messages with their bodies, the tool calls that were made in it, and their approvals. */
+export async function readThread(
+  client: BrokerClient,
+  orchestrator: string,
+  { thread, after, limit }: { thread: string; after?: number | undefined; limit: number },
+): Promise<Transcript> {
+  const messages: KeptMessage[] = [];
+  let page: AdminResult<'thread'>;
+  do {
+    page = await client.admin('thread', {
+      thread,
+      after: messages.at(-1)?.seq ?? after,
+      limit: Math.min(frameLimits.adminItems, limit - messages.length),
+    });
+    messages.push(...page.messages);
+  } while (page.more && messages.length < limit);
+  const { more, keeps } = page;
+  const entries: TranscriptEntry[] = messages.map((one) => ({ what: 'message', at: one.created_at, ...one }));
+  const [first, last] = [messages[0], messages.at(-1)];
+  const found = first && (await callsOrReason(client, orchestrator, first.created_at));
+  if (found && last) {
+    const until = more ? last.created_at : Number.POSITIVE_INFINITY;
+    const calls = found.calls.filter((call) => call.thread === thread && call.received_at <= until);
+    const ids = new Set(calls.map(({ request_id }) => request_id));
+    const asked = found.approvals.filter(({ request_id }) => ids.has(request_id));
+    entries.push(...calls.map((one) => ({ what: 'call' as const, at: one.received_at, ...one })));
+    entries.push(...asked.map((one) => ({ what: 'approval' as const, at: one.created_at, ...one })));
+    entries.sort((a, b) => a.at - b.at);
+  }
+  const missing = found?.callsMissing && { callsMissing: found.callsMissing };
+  return { thread, entries, more, ...(keeps && { keeps }), ...missing };
+}
+
+/** Forgets the bodies of a thread. Returns their number. */
+export async function forgetThread(client: BrokerClient, thread: string): Promise<number> {
+  return (await client.admin('thread_forget', { thread })).forgotten;
+}
