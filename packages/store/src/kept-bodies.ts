@@ -75,22 +75,24 @@ export interface KeptBodies {
 /** The most characters of a body that are searched. Of a longer one that is JSON, these are searched as they stand. */
 const maxSearched = 64 * 1024;
 
-/** Returns what is searched of a body, with words apart in scripts that are written without spaces. */
+/** Returns what is searched of a body: all texts in it, with words apart in scripts that are written without spaces. */
 export function searchedText(body: string): string {
-  return apart(textOfBody(body));
+  const value = valueOf(body);
+  return apart(typeof value === 'string' ? value : textsIn(value).join(' '));
 }
 
-/**
- * Returns what people read of a body: a text itself, the field `text` of a JSON object, or else all texts in the JSON. Of a long body, the
- * beginning.
- */
-export function textOfBody(body: string): string {
-  if (body.length > maxSearched || !/^[\s]*["{[]/.test(body)) return body.slice(0, maxSearched);
+/** Returns the text of a body that is a text, or a JSON object with the field `text`; `undefined` for other JSON. Of a long body, the beginning. */
+export function textOfBody(body: string): string | undefined {
+  const value = valueOf(body);
+  if (typeof value === 'string') return value;
+  const { text } = (value ?? {}) as { text?: unknown };
+  return typeof text === 'string' ? text : undefined;
+}
+
+function valueOf(body: string): unknown {
+  if (body.length > maxSearched) return body.slice(0, maxSearched);
   try {
-    const value: unknown = JSON.parse(body);
-    if (typeof value === 'string') return value;
-    const { text } = value as { text?: unknown };
-    return typeof text === 'string' ? text : textsIn(value).join(' ');
+    return JSON.parse(body);
   } catch {
     return body;
   }

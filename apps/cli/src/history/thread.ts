@@ -4,10 +4,9 @@ import {
   listThreads,
   readThread,
   type ThreadsPage,
-  type Transcript,
   type TranscriptEntry,
 } from '@signalbox/client/operator';
-import { withoutSecretForms } from '@signalbox/mcp-host/redaction';
+import { withoutSecretForms, withoutSecrets } from '@signalbox/mcp-host/redaction';
 import { SignalboxError } from '@signalbox/protocol';
 import { quotedLines } from '@signalbox/protocol/internal';
 import { withSession } from '../connection/client-session.ts';
@@ -98,7 +97,7 @@ async function print(id: string, flags: ThreadFlags): Promise<void> {
     readThread(session.client, orchestratorOf(session, flags), { thread: id, after, limit }),
   );
   const { callsMissing, keeps, more } = transcript;
-  const entries = transcript.entries.map((one) => (one.what === 'message' ? { ...one, ...shown(one) } : one));
+  const entries = transcript.entries.map(shownEntry);
   if (callsMissing) printNotes(`signalbox: tool calls are not shown: ${callsMissing.message}`);
   if (entries.length === 0) {
     const none = keeps ? `nothing of the thread '${id}' is kept` : noneLines({ keeps })[0];
@@ -107,7 +106,7 @@ async function print(id: string, flags: ThreadFlags): Promise<void> {
   if (flags.json)
     return printJson({
       thread: id,
-      entries: entries.map((one) => (one.what === 'message' ? { ...one, body: parsedBody(one.body) } : one)),
+      entries,
       more,
       keeps,
       ...(callsMissing && { calls_missing: callsMissing }),
@@ -118,7 +117,7 @@ async function print(id: string, flags: ThreadFlags): Promise<void> {
     printLines('', `There is more: go on with --after ${last.seq}, or raise --limit.`);
 }
 
-function transcriptLines(entries: Transcript['entries']): string[] {
+function transcriptLines(entries: readonly ShownEntry[]): string[] {
   return entries.flatMap((entry, at) => {
     const day = new Date(entry.at).toISOString().slice(0, 10);
     const before = entries[at - 1];
@@ -127,7 +126,7 @@ function transcriptLines(entries: Transcript['entries']): string[] {
   });
 }
 
-function entryLines(entry: TranscriptEntry): string[] {
+function entryLines(entry: ShownEntry): string[] {
   const time = new Date(entry.at).toISOString().slice(11, 19);
   if (entry.what === 'message') {
     const { from_agent, to, kind, state, id, body, size } = entry;
@@ -160,20 +159,27 @@ async function forget(id: string, flags: ThreadFlags): Promise<void> {
   printLines(`${count(forgotten, 'message')} of thread '${id}' forgotten`);
 }
 
-/** Returns a message with a body in which nothing has the form of a credential. */
-function shown<Message extends KeptMessage>(message: Message): Message {
-  const { body, text } = message;
+type ShownEntry =
+  | Exclude<TranscriptEntry, { what: 'message' }>
+  | ({ what: 'message'; at: number } & ShownMessage);
+
+function shownEntry(entry: TranscriptEntry): ShownEntry {
+  return entry.what === 'message' ? { ...shown(entry), what: entry.what, at: entry.at } : entry;
+}
+
+/** A message with the value of its body, in which nothing has the form of a credential. */
+type ShownMessage = Omit<KeptMessage, 'body'> & { body?: unknown };
+
+function shown({ body, text, ...message }: KeptMessage): ShownMessage {
   return {
     ...message,
-    ...(body !== undefined && { body: withoutSecretForms(body) }),
+    ...(body !== undefined && { body: withoutSecrets(parsedBody(body)) }),
     ...(text !== undefined && { text: withoutSecretForms(text) }),
   };
 }
 
 /** Writes a body as people read it: the text of one that is JSON with nothing but `text`. */
-function textOf({ body }: Pick<KeptMessage, 'body'>): string {
-  const value = parsedBody(body);
-  const isText = typeof value === 'object' && value !== null && Object.keys(value).join() === 'text';
-  const text = isText ? (value as { text: unknown }).text : value;
-  return bodyText(text, { indent: 2 });
+function textOf({ body }: ShownMessage): string {
+  const isText = typeof body === 'object' && body !== null && Object.keys(body).join() === 'text';
+  return bodyText(isText ? (body as { text: unknown }).text : body, { indent: 2 });
 }

@@ -81,7 +81,7 @@ export function keptTests(open: OpenStore): void {
     expect(await threadsOf(store, { words: ['テキスト'] })).toEqual(['c']);
     expect(await threadsOf(store, { words: ['where'], agent: 'cat' })).toEqual([]);
     expect(await threadsOf(store, { words: ['near', '(', '"', 'OR', '*', ':'] })).toEqual([]);
-    expect(await threadsOf(store, { words: ['text'] })).toEqual(['a']);
+    expect(await threadsOf(store, { words: ['text', 'near'] })).toEqual(['a']);
     const first = await store.kept.threads({ limit: 2 });
     expect(first.threads.map(({ newest }) => newest.thread)).toEqual(['a', 'c']);
     const second = await store.kept.threads({ limit: 2, cursor: first.cursor! });

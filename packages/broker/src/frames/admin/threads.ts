@@ -29,12 +29,12 @@ export async function listThreads(
   });
   const threads: AdminResult<'threads'>['threads'] = [];
   for (const { newest, messages, since } of page.threads) {
-    const text = seesBodies(caller) ? { text: textOfBody(newest.body).slice(0, excerptLength) } : {};
+    const text = seesBodies(caller) ? textOfBody(newest.body)?.slice(0, excerptLength) : undefined;
     threads.push({
       thread: newest.thread,
       messages,
       since,
-      newest: { ...(await describe(newest, store)), ...text },
+      newest: { ...(await describe(newest, store)), ...(text !== undefined && { text }) },
     });
   }
   return {

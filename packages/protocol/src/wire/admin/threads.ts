@@ -72,7 +72,9 @@ function keptMessageSchema() {
       text: z
         .string()
         .optional()
-        .describe('In lists, for operators: at most 500 characters of what people read of its body.'),
+        .describe(
+          'In lists, for operators: at most 500 characters of a body that is a text, or that has the field `text`.',
+        ),
       state: z
         .string()
         .optional()

@@ -1,0 +1,154 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { jsonOf, type Run, signalboxArgv } from '../support/cli/command-line.ts';
+import { everythingText, startWorkspace, type Workspace } from '../support/cli/workspace.ts';
+import { startRun } from '../support/runner/worker-run.ts';
+
+let workspace: Workspace;
+let served: AsyncDisposable;
+let ann: { env: Record<string, string> };
+const place = ['--config', 'signalbox.yaml'];
+
+/** A credential as the documents of its issuer describe it, made up. */
+const credential = `ghp_${'a1B2c3D4e5F6g7H8i9J0'.repeat(2)}`.slice(0, 40);
+
+/** The broker keeps bodies. bob is a program of one turn, which calls a hosted tool through an MCP client that isn't ours. */
+beforeAll(async () => {
+  workspace = await startWorkspace(() => {
+    const config = JSON.parse(everythingText());
+    return JSON.stringify({ ...config, broker: { ...config.broker, keepBodies: true } });
+  });
+  ann = await workspace.agent('ann', 'researcher');
+  const program = fileURLToPath(new URL('../support/serve/caller-main.ts', import.meta.url));
+  const mcp = signalboxArgv(['worker', 'mcp']);
+  const argv = [process.execPath, program, process.execPath, ...mcp];
+  const serving = ['--agent', 'bob', '--role', 'researcher', '--json', ...place, '--', ...argv];
+  const { XDG_RUNTIME_DIR: runtime = '' } = process.env;
+  const env = { XDG_RUNTIME_DIR: runtime, XDG_STATE_HOME: join(workspace.directory, 'home') };
+  const run = startRun(serving, { cwd: workspace.directory, env, part: 'serve' });
+  served = run;
+  await vi.waitFor(() => expect(run.events().map(({ event }) => event)).toContain('serving'), {
+    timeout: 60_000,
+  });
+});
+afterAll(async () => {
+  await served?.[Symbol.asyncDispose]();
+  await workspace?.[Symbol.asyncDispose]();
+});
+
+const thread = (args: readonly string[], env: Record<string, string> = {}): Promise<Run> =>
+  workspace.run(['thread', ...args, ...place], env);
+
+test('A thread is read as a transcript: who said what, and which tools were called in between, also after kill -9 of the broker.', async () => {
+  const question = `Where are the notes?\n${credential}`;
+  const asked = await workspace.run(['ask', 'bob', question, '--thread', 'plan'], ann.env);
+  expect(asked).toMatchObject({ code: 0 });
+  process.kill(workspace.ready.broker.pid, 'SIGKILL');
+  await expect.poll(async () => (await thread(['plan'])).code).toBe(0);
+  const { stdout } = await thread(['plan']);
+  expect(stdout.split('\n').map((line) => line.replace(/^\d\d:\d\d:\d\d/, 'TIME').trimEnd())).toEqual([
+    expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
+    expect.stringMatching(/^TIME {2}ann → bob {2}ask {2}\S+$/),
+    '  | Where are the notes?',
+    '  | [redacted]',
+    expect.stringMatching(/^TIME {4}bob called mcp_everything__echo of everything: ok, /),
+    expect.stringMatching(/^TIME {2}bob → ann\S* {2}reply {2}\S+$/),
+    '  | Echo: Where are the notes?',
+    '  | [redacted]',
+    '',
+  ]);
+  const json = jsonOf(await thread(['plan', '--json'])) as { entries: Record<string, unknown>[] };
+  expect(json.entries.map(({ what, body }) => [what, body])).toEqual([
+    ['message', 'Where are the notes?\n[redacted]'],
+    ['call', undefined],
+    ['message', 'Echo: Where are the notes?\n[redacted]'],
+  ]);
+});
+
+test('Threads are found by agent and by words, page by page, and are forgotten for good.', async () => {
+  for (const [to, text, name] of [
+    ['ann', 'Release notes are ready', 'one'],
+    ['ann', 'An unrelated matter', 'two'],
+    ['operator', 'the third', 'three'],
+  ] as const)
+    expect(await workspace.run(['send', to, text, '--thread', name], ann.env)).toMatchObject({ code: 0 });
+  const found = async (...args: string[]): Promise<string[]> => {
+    const { threads } = jsonOf(await thread([...args, '--json'])) as { threads: { thread: string }[] };
+    return threads.map((one) => one.thread);
+  };
+  expect((await found()).slice(0, 3)).toEqual(['three', 'two', 'one']);
+  expect(await found('--search', 'note releas')).toEqual(['one']);
+  expect(await found('--search', 'nothing')).toEqual([]);
+  expect(await found('--agent', 'operator')).toEqual(['three']);
+  const page = jsonOf(await thread(['--limit', '1', '--json'])) as { cursor: number };
+  expect(await found('--limit', '1', '--cursor', String(page.cursor))).toEqual(['two']);
+  expect(await thread(['one', '--forget'])).toMatchObject({
+    code: 0,
+    stdout: "1 message of thread 'one' forgotten\n",
+  });
+  expect(await found('--search', 'release')).toEqual([]);
+  // The message itself waits on, and is taken as ever.
+  const taken = await workspace.run(['inbox', '--take'], ann.env);
+  expect(taken.stdout).toContain('Release notes are ready');
+  expect(await thread(['one'])).toMatchObject({ code: 1, stderr: expect.stringContaining("thread 'one'") });
+});
+
+test('Operators read bodies, observers see sizes, agents nothing, and the audit log has each use.', async () => {
+  const secret = 'only for bob to read';
+  await workspace.run(['send', 'operator', secret, '--thread', 'private'], ann.env);
+  const file = join(workspace.directory, 'observer.token');
+  const issued = [
+    'token',
+    'issue',
+    '--operator',
+    '--name',
+    'olga',
+    '--permissions',
+    'observer',
+    '--out',
+    file,
+  ];
+  expect(await workspace.run([...issued, ...place])).toMatchObject({ code: 0 });
+  const olga = { SIGNALBOX_TOKEN_FILE: file };
+  const seen = [
+    await thread([], olga),
+    await thread(['private'], olga),
+    await thread(['private', '--json'], olga),
+  ];
+  for (const { code, stdout } of seen) {
+    expect(code).toBe(0);
+    expect(stdout).not.toContain('for bob');
+  }
+  expect(seen[1]!.stdout).toMatch(/ann → operator {2}note.*\n {2}\d+ B/);
+  expect(await thread(['--search', 'only'], olga)).toMatchObject({ code: 77 });
+  for (const args of [[], ['private'], ['private', '--forget']])
+    expect(await workspace.run(['thread', ...args], ann.env)).toMatchObject({ code: 77, stdout: '' });
+  expect(await thread(['private', '--forget'], olga)).toMatchObject({ code: 77 });
+  const audit = jsonOf(await workspace.run(['audit', 'read,refusal,change', '--json', ...place]));
+  const entries = (audit as { entries: Record<string, unknown>[] }).entries;
+  const of = (agent: string): unknown[] =>
+    entries.filter((one) => one.agent === agent).map(({ code, name }) => [code, name]);
+  expect(of('operator.olga')).toContainEqual(['threads_read', 'private']);
+  expect(of('operator')).toContainEqual(['thread_forgotten', 'one']);
+  expect(of('ann').map((one) => (one as string[])[0])).toContain('forbidden');
+});
+
+test('A broker that is to keep nothing forgets what it kept, and says how to keep it; wrong settings name the field.', async () => {
+  await using other = await startWorkspace(everythingText);
+  const { env } = await other.agent('ann', 'researcher');
+  await other.run(['send', 'ann', 'hello'], env);
+  expect(await other.run(['thread', ...place])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('keepBodies: true'),
+  });
+  const config = JSON.parse(everythingText());
+  for (const keepBodies of ['yes', { kinds: ['mcp_request'] }, { ageMs: 1 }, { forever: true }]) {
+    const text = JSON.stringify({ ...config, broker: { ...config.broker, keepBodies } });
+    await writeFile(join(other.directory, 'wrong.yaml'), text);
+    const checked = await other.run(['config', 'check', '--config', 'wrong.yaml']);
+    expect(checked.code).not.toBe(0);
+    expect(checked.stdout + checked.stderr).toContain('broker.keepBodies');
+  }
+});
