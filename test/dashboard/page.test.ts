@@ -6,7 +6,8 @@ import { hostileText, sendHostileTexts, shownHostileText } from '../support/dash
 test.runIf(chromiumPath !== undefined || process.platform === 'linux')(
   'A person signs in by the link, approves a call that waits, and sees hostile texts of agents as texts, in every view.',
   async () => {
-    await using here = await startAskingDashboard();
+    const keepBodies = { kinds: ['task', 'note'], forMs: 86_400_000, bytes: 1_000_000 };
+    await using here = await startAskingDashboard({ broker: { keepBodies } });
     await sendHostileTexts(here.stack);
     const eve = await here.stack.executor('eve', 'builder');
     const called = eve.execute({ name: 'mcp_counter__count', arguments: { [hostileText]: hostileText } });
@@ -23,6 +24,9 @@ test.runIf(chromiumPath !== undefined || process.platform === 'linux')(
       `approvals?id=${id}`,
       'agents?agent=mallory',
       'agents?agent=victim',
+      'conversations',
+      `conversations?search=${encodeURIComponent('gnp exe')}`,
+      `conversations?thread=${encodeURIComponent('<i>&"thread')}`,
       'timeline?text=mallory',
       'dead',
       'calls',
@@ -32,7 +36,7 @@ test.runIf(chromiumPath !== undefined || process.platform === 'linux')(
       await page.goto(`${here.origin}/ui/#/${view}`);
       await page.getByRole('heading', { level: 1 }).waitFor();
       await expect.poll(() => page.getByText('Reading …').count()).toBe(0);
-      if (view.startsWith('timeline')) await page.locator('.line').first().click();
+      if (view.startsWith('timeline')) await page.locator('.line').last().click();
       if (view === 'dead') await page.getByRole('row').filter({ hasText: 'victim' }).click();
       if (view !== 'calls' && view !== 'system')
         await expect.poll(() => page.locator('body').textContent()).toContain(shownHostileText);

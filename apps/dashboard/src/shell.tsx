@@ -17,6 +17,7 @@ import { Approvals, ApprovalsView } from './views/approvals/approvals.tsx';
 import type { ApprovalsPage } from './views/approvals/ended.tsx';
 import { AttentionView } from './views/attention.tsx';
 import { CallsView } from './views/calls.tsx';
+import { ConversationsView } from './views/conversations.tsx';
 import { DeadView } from './views/dead.tsx';
 import { HoldBanner } from './views/holds/hold-banner.tsx';
 import { HoldForm } from './views/holds/hold-form.tsx';
@@ -37,6 +38,7 @@ const approvalsView: ShownView = { name: 'approvals', title: 'Approvals', show: 
 const views: readonly ShownView[] = [
   approvalsView,
   { name: 'agents', title: 'Agents', show: () => <AgentsView /> },
+  { name: 'conversations', title: 'Conversations', show: () => <ConversationsView /> },
   { name: 'timeline', title: 'Timeline', show: () => <TimelineView /> },
   { name: 'dead', title: 'Dead letters', show: () => <DeadView /> },
   { name: 'calls', title: 'Calls', show: () => <CallsView /> },

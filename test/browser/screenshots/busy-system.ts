@@ -61,7 +61,10 @@ export async function startBusySystem(): Promise<DashboardStack> {
   const here = starting.use(
     await startDashboardStack({
       counter: false,
-      broker: { durability: 'full' },
+      broker: {
+        durability: 'full',
+        keepBodies: { kinds: ['note', 'ask', 'reply', 'task'], forMs: 24 * hour, bytes: 100_000_000 },
+      },
       journal,
       servers: hosted,
       serverConcurrency: { deploy: 1 },
@@ -158,6 +161,15 @@ async function play(
     ['writer-1', 'chapter-3', 'Draft chapter 3 from the notes.'],
   ] as const)
     await planner.deliver({ to, kind: 'task', id, thread: 'retry-storms', body: { text } });
+  for (const [from, text] of [
+    [
+      'researcher-1',
+      'Fourteen sources. Twelve say that full jitter ends a retry storm sooner than equal jitter.\nTwo disagree: they measure a single client.',
+    ],
+    ['researcher-2', 'The second paper counts retries, not load. I would leave it out.'],
+    ['writer-1', 'Then chapter 3 says: use full jitter, and cap the wait.'],
+  ] as const)
+    await agents.get(from)!.deliver({ to: 'planner', kind: 'note', thread: 'retry-storms', body: { text } });
   await using writing = await agents.get('writer-1')!.subscribe();
   const { value: chapter } = await writing.messages.next();
   await agents.get('writer-1')!.nack([chapter!.seq!], { dead: true, reason: 'chapter-3.md is locked' });

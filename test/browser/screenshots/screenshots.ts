@@ -17,6 +17,8 @@ const views: readonly { name: string; path: string; open?: (page: Page) => Promi
     open: async (page) => await page.getByText('builder-1 · builder').click(),
   },
   { name: 'agents', path: 'agents?agent=builder-1' },
+  { name: 'conversations', path: 'conversations' },
+  { name: 'conversation', path: 'conversations?thread=retry-storms' },
   {
     name: 'timeline',
     path: 'timeline?tool=release',

@@ -24,6 +24,8 @@ export async function sendHostileTexts(stack: ToolStack): Promise<void> {
   });
   const { value } = await inbox.messages.next();
   await victim.nack([value!.seq!], { dead: true, reason: text });
+  for (const body of [{ [text]: [text] }, text])
+    await mallory.deliver({ to: 'victim', kind: 'note', body, thread: '<i>&"thread' });
 }
 
 /** Makes a dead letter for an agent, and returns its id. */

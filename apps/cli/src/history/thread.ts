@@ -6,7 +6,7 @@ import {
   type ThreadsPage,
   type TranscriptEntry,
 } from '@signalbox/client/operator';
-import { withoutSecretForms, withoutSecrets } from '@signalbox/mcp-host/redaction';
+import { bodyWithoutSecrets, withoutSecretForms } from '@signalbox/mcp-host/redaction';
 import { SignalboxError } from '@signalbox/protocol';
 import { quotedLines } from '@signalbox/protocol/internal';
 import { withSession } from '../connection/client-session.ts';
@@ -173,7 +173,7 @@ type ShownMessage = Omit<KeptMessage, 'body'> & { body?: unknown };
 function shown({ body, text, ...message }: KeptMessage): ShownMessage {
   return {
     ...message,
-    ...(body !== undefined && { body: withoutSecrets(parsedBody(body)) }),
+    ...(body !== undefined && { body: parsedBody(bodyWithoutSecrets(body)) }),
     ...(text !== undefined && { text: withoutSecretForms(text) }),
   };
 }

@@ -1,10 +1,10 @@
 import { hrefOf } from '../model/route.ts';
 import { Text } from './text.tsx';
 
-/** Shows a thread, and leads to the timeline of its messages and calls. */
+/** Shows a thread, and leads to what was said in it. */
 export function ThreadLink({ to }: { to: string }) {
   return (
-    <a href={hrefOf('timeline', { thread: to })}>
+    <a href={hrefOf('conversations', { thread: to })}>
       <Text>{to}</Text>
     </a>
   );

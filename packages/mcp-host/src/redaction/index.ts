@@ -2,6 +2,7 @@ export { deepestLevel, redactedData, withTexts } from './json-texts.ts';
 export { type RedactorOptions, redactorOf, shortestSecret, withoutCutSecret } from './redact.ts';
 export { isSecretName } from './secret-name.ts';
 export {
+  bodyWithoutSecrets,
   type JudgedValue,
   judgeValue,
   type SecretMark,

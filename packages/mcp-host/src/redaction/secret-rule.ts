@@ -1,4 +1,4 @@
-import { isExactNumber } from '@signalbox/protocol';
+import { isExactNumber, parseJson } from '@signalbox/protocol';
 import { credentialsIn, withoutCredentials } from './credential-shapes.ts';
 import { withTexts } from './json-texts.ts';
 import { shortestSecret } from './redact.ts';
@@ -57,6 +57,15 @@ export function withoutSecretForms(text: string): string {
  */
 export function withoutSecrets(value: unknown): unknown {
   return withTexts(withoutNamedSecrets(value, false), withoutSecretForms);
+}
+
+/** Returns the body of a message without secrets: JSON as {@link withoutSecrets} does, and any other text without what has their form. */
+export function bodyWithoutSecrets(body: string): string {
+  try {
+    return JSON.stringify(withoutSecrets(parseJson(body)));
+  } catch {
+    return withoutSecretForms(body);
+  }
 }
 
 function withoutNamedSecrets(value: unknown, isSecret: boolean): unknown {

@@ -4,6 +4,7 @@ import {
   cancelCall,
   decideApproval,
   dropDeadLetters,
+  forgetThread,
   issueToken,
   placeHold,
   queryOrchestrator,
@@ -119,6 +120,13 @@ export const commands: Readonly<Record<string, ApiOperation>> = {
     meaning: 'Forgets dead letters for good.',
     params: seqs,
     run: ({ client }, params) => dropDeadLetters(client, params.seqs),
+  }),
+  'threads/forget': operation({
+    method: 'POST',
+    needs: admin.thread_forget,
+    meaning: 'Forgets what is kept of a thread, for good.',
+    params: z.object({ thread: id }),
+    run: async ({ client }, { thread }) => ({ forgotten: await forgetThread(client, thread) }),
   }),
   'messages/send': operation({
     method: 'POST',

@@ -5,6 +5,7 @@ import {
   listHolds,
   listSchedules,
   listStandingApprovals,
+  listThreads,
   listTokens,
   listWebhooks,
   queryOrchestrator,
@@ -13,8 +14,10 @@ import {
   readCall,
   readDeadLetter,
   readStatus,
+  readThread,
 } from '@signalbox/client/operator';
 import { readFleet, requireOrchestrator, summariesOf } from '@signalbox/client/operator/internal';
+import { bodyWithoutSecrets, withoutSecretForms } from '@signalbox/mcp-host/redaction';
 import { isPermitted, operationPermissions } from '@signalbox/protocol';
 import { z } from 'zod';
 import { readAttention } from '../attention/read-attention.ts';
@@ -113,6 +116,49 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
     meaning: 'Messages and tool calls by request, the newest first. `since` is in epoch milliseconds.',
     params: timelineQuery,
     run: ({ client, orchestrator, now }, query) => searchTimeline(client, orchestrator, query, now()),
+  }),
+  threads: operation({
+    method: 'GET',
+    needs: admin.threads,
+    meaning:
+      'What `signalbox thread` shows: threads whose bodies are kept, the one with the newest message first. Observers are shown no text.',
+    params: z.object({
+      agent: text.optional(),
+      search: text.optional(),
+      cursor: z.coerce.number().int().min(1).optional(),
+      limit: count(200, 50),
+    }),
+    run: async ({ client }, { agent, search, cursor, limit }) => {
+      const page = await listThreads(client, { agent: agent || undefined, search, cursor, limit });
+      const threads = page.threads.map((one) => {
+        const { text: said, ...newest } = one.newest;
+        return {
+          ...one,
+          newest: { ...newest, ...(said !== undefined && { text: withoutSecretForms(said) }) },
+        };
+      });
+      return { ...page, threads };
+    },
+  }),
+  'threads/show': operation({
+    method: 'GET',
+    needs: admin.thread,
+    meaning:
+      'What `signalbox thread ID` shows: the messages of a thread, its tool calls and their approvals. What has the form of a credential is left out.',
+    params: z.object({
+      thread: text.min(1),
+      after: z.coerce.number().int().min(0).optional(),
+      limit: count(500, 200),
+    }),
+    run: async ({ client, orchestrator }, query) => {
+      const transcript = await readThread(client, orchestrator, query);
+      const entries = transcript.entries.map((entry) =>
+        entry.what === 'message' && entry.body !== undefined
+          ? { ...entry, body: bodyWithoutSecrets(entry.body) }
+          : entry,
+      );
+      return { ...transcript, entries };
+    },
   }),
   calls: operation({
     method: 'GET',

@@ -1,0 +1,262 @@
+import type { ThreadsPage, Transcript, TranscriptEntry } from '@signalbox/client/operator';
+import { useState } from 'preact/hooks';
+import { act } from '../model/notices.ts';
+import { useResource } from '../model/resource.ts';
+import { hrefOf, route, setParams } from '../model/route.ts';
+import { canAct } from '../model/session.ts';
+import { Age } from '../parts/age.tsx';
+import { ConfirmButton } from '../parts/confirm-button.tsx';
+import { JsonValue } from '../parts/json-value.tsx';
+import { bytes, clockTime, counted, duration, timeOf } from '../parts/numbers.ts';
+import { Block, Name, Text } from '../parts/text.tsx';
+import { Filter, MissingNote, View } from '../parts/view.tsx';
+import { Outcome } from './outcome.tsx';
+
+/** Shows the threads of messages whose bodies are kept, or what was said in one of them. */
+export function ConversationsView() {
+  const { thread } = route.value.params;
+  return thread ? <OneThread key={thread} thread={thread} /> : <Threads />;
+}
+
+function Threads() {
+  const { agent, search, cursor } = route.value.params;
+  const resource = useResource<ThreadsPage>('threads', { agent, search, cursor });
+  const { threads = [], cursor: next, keeps } = resource.data ?? {};
+  const isFiltered = Boolean(agent || search);
+  return (
+    <View
+      title="Conversations"
+      summary={
+        keeps && (
+          <>
+            {keeps.kinds.join(', ')} of the last {duration(keeps.age_ms)}
+          </>
+        )
+      }
+      resource={resource}
+    >
+      <div class="filters">
+        {canAct.value && (
+          <Filter
+            label="Words"
+            value={search ?? ''}
+            onChange={(text) => setParams({ search: text, cursor: '' })}
+          />
+        )}
+        <Filter
+          label="Agent"
+          value={agent ?? ''}
+          onChange={(text) => setParams({ agent: text.trim(), cursor: '' })}
+        />
+        {isFiltered && (
+          <a class="button plain" href={hrefOf('conversations')}>
+            Clear
+          </a>
+        )}
+      </div>
+      <div class="scroll">
+        {threads.length === 0 && <p class="empty">{emptyText(resource.data, isFiltered)}</p>}
+        <ol class="threads">
+          {threads.map((one) => (
+            <Thread key={one.thread} of={one} />
+          ))}
+        </ol>
+      </div>
+      {(next !== undefined || cursor) && (
+        <div class="bar">
+          {cursor && <a href={hrefOf('conversations', { agent, search })}>Newest</a>}
+          {next !== undefined && (
+            <a href={hrefOf('conversations', { agent, search, cursor: String(next) })}>Older</a>
+          )}
+        </div>
+      )}
+    </View>
+  );
+}
+
+function emptyText(page: ThreadsPage | undefined, isFiltered: boolean): string {
+  if (page?.keeps === undefined)
+    return 'The broker keeps no bodies of messages: broker.keepBodies in signalbox.yaml.';
+  return isFiltered ? 'Nothing matches.' : 'Nobody has said anything.';
+}
+
+function Thread({ of: { thread, messages, newest } }: { of: ThreadsPage['threads'][number] }) {
+  const { from_agent, to, created_at, size, text } = newest;
+  const count = messages >= 1000 ? '1000+' : messages;
+  return (
+    <li>
+      <a href={hrefOf('conversations', { thread })}>
+        <strong class="name">
+          <Text>{`${from_agent} → ${to}`}</Text>
+        </strong>
+        <span class="quiet">{messages > 1 && `${count} messages`}</span>
+        <span class="at">
+          <Age at={created_at} />
+        </span>
+        <span class="said">{text === undefined ? `JSON, ${bytes(size)}` : <Text>{text}</Text>}</span>
+      </a>
+    </li>
+  );
+}
+
+function OneThread({ thread }: { thread: string }) {
+  const { after } = route.value.params;
+  const resource = useResource<Transcript>('threads/show', { thread, after });
+  const { entries = [], more = false, callsMissing } = resource.data ?? {};
+  const messages = entries.filter((entry) => entry.what === 'message');
+  const last = messages.at(-1);
+  return (
+    <View title="Conversation" summary={<Name>{thread}</Name>} resource={resource}>
+      <div class="bar">
+        <span>
+          <a class="button plain" href={hrefOf('conversations')}>
+            All conversations
+          </a>
+          <a class="button plain" href={hrefOf('timeline', { thread })}>
+            Timeline
+          </a>
+        </span>
+        {canAct.value && messages.length > 0 && (
+          <ConfirmButton
+            label="Forget"
+            question={`Forget what is kept of ${counted(messages.length, 'message')}${more ? ' and more' : ''}?`}
+            isDangerous
+            onConfirm={() =>
+              act<{ forgotten: number }>('threads/forget', { thread }, ({ forgotten }) => ({
+                text: `${counted(forgotten, 'message')} forgotten`,
+              }))
+            }
+          />
+        )}
+      </div>
+      {callsMissing && <MissingNote message={callsMissing.message} />}
+      {entries.length === 0 && <p class="empty">Nothing of this thread is kept.</p>}
+      <div class="scroll">
+        <ol class="transcript">
+          {entries.map((entry, n) => (
+            <Entry key={keyOf(entry)} entry={entry} before={entries[n - 1]} />
+          ))}
+        </ol>
+      </div>
+      {more && last && (
+        <div class="bar">
+          <a href={hrefOf('conversations', { thread, after: String(last.seq) })}>Newer messages</a>
+        </div>
+      )}
+    </View>
+  );
+}
+
+function keyOf(entry: TranscriptEntry): string {
+  if (entry.what === 'message') return `message ${entry.seq}`;
+  return entry.what === 'call' ? `call ${entry.request_id}` : `approval ${entry.id}`;
+}
+
+const dayOf = (at: number): string => timeOf(at).slice(0, 10);
+
+function Entry({ entry, before }: { entry: TranscriptEntry; before: TranscriptEntry | undefined }) {
+  const day = dayOf(entry.at);
+  return (
+    <>
+      {(before === undefined || dayOf(before.at) !== day) && <li class="day">{day}</li>}
+      <li class={entry.what}>{entry.what === 'message' ? <Message of={entry} /> : <Step of={entry} />}</li>
+    </>
+  );
+}
+
+function Time({ at }: { at: number }) {
+  return (
+    <time class="at" dateTime={new Date(at).toISOString()} title={timeOf(at)}>
+      {clockTime(at)}
+    </time>
+  );
+}
+
+function Message({ of }: { of: TranscriptEntry & { what: 'message' } }) {
+  const { from_agent, to, kind, state, body, size, at } = of;
+  return (
+    <article>
+      <p class="said-by">
+        <strong>
+          <Text>{from_agent}</Text>
+        </strong>
+        <span class="quiet">
+          to <Text>{to}</Text>, <Text>{kind}</Text>
+        </span>
+        {state !== undefined && state !== 'acked' && <Outcome of={state === 'pending' ? 'waiting' : state} />}
+        <Time at={at} />
+      </p>
+      {body === undefined ? <p class="quiet">{bytes(size)}</p> : <Body text={body} />}
+    </article>
+  );
+}
+
+/** The length from which a body is folded, in characters. */
+const foldedLength = 4000;
+
+function Body({ text }: { text: string }) {
+  const [isWhole, setWhole] = useState(text.length <= foldedLength);
+  const said = textOf(text);
+  const shown = isWhole ? (said ?? text) : (said ?? text).slice(0, foldedLength);
+  return (
+    <>
+      {said === undefined ? <JsonValue text={shown} label="Body" /> : <Block label="Body">{shown}</Block>}
+      {!isWhole && (
+        <button type="button" class="button plain" onClick={() => setWhole(true)}>
+          Show all of {counted(text.length, 'character')}
+        </button>
+      )}
+    </>
+  );
+}
+
+/** Returns the text of a body that is a text or has nothing but `text`; `undefined` for other JSON. */
+function textOf(body: string): string | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    return body;
+  }
+  if (typeof value === 'string') return value;
+  const isText = typeof value === 'object' && value !== null && Object.keys(value).join() === 'text';
+  const text = isText ? (value as { text: unknown }).text : undefined;
+  return typeof text === 'string' ? text : undefined;
+}
+
+function Step({ of }: { of: Exclude<TranscriptEntry, { what: 'message' }> }) {
+  if (of.what === 'approval')
+    return (
+      <p class="step">
+        approval of <Text>{of.tool}</Text>
+        {of.by && (
+          <>
+            {' '}
+            by <Text>{of.by.agent}</Text>
+          </>
+        )}
+        <Outcome of={of.state === 'pending' ? 'waiting' : of.state} />
+        <Time at={of.at} />
+      </p>
+    );
+  const { agent, tool, server, state, outcome, started_at, finished_at, reply_bytes, at } = of;
+  return (
+    <p class="step">
+      <Text>{agent}</Text> called <Text class="tool">{tool}</Text>
+      {server !== undefined && (
+        <span class="quiet">
+          {' '}
+          of <Text>{server}</Text>
+        </span>
+      )}
+      {finished_at !== undefined && (
+        <span class="quiet">
+          {duration(finished_at - (started_at ?? at))}
+          {reply_bytes !== undefined && `, ${bytes(reply_bytes)}`}
+        </span>
+      )}
+      <Outcome of={outcome ?? state} />
+      <Time at={at} />
+    </p>
+  );
+}
