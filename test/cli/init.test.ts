@@ -139,7 +139,7 @@ test('From a git repository init writes the user’s own configuration, so that 
   expect(again.stderr).toContain('all your git repositories use it');
 
   await writeFile(join(repository, '.mcp.json'), '{}');
-  await appendFile(file, 'broker: { listen: "127.0.0.1:0" }\n');
+  await appendFile(file, '  listen: 127.0.0.1:0\n');
   await using up = await startDaemon(['up', '--no-face'], { cwd: repository, env });
   expect(up.ready).toBeDefined();
   const runThere = () =>

@@ -23,7 +23,7 @@ test('An unknown key is reported with its line, its path and the nearest key.', 
 
 test('A key that resembles no known one is reported with the keys that are known there.', () => {
   expect(problemsOf('broker: { zzzzzzzz: 1 }')).toEqual([
-    "1: broker.zzzzzzzz: unknown key 'zzzzzzzz'; known here: listen, socket, data, durability, store, metrics, tls, trustedOrigins, limits",
+    "1: broker.zzzzzzzz: unknown key 'zzzzzzzz'; known here: listen, socket, data, durability, store, metrics, tls, trustedOrigins, keepBodies, limits",
   ]);
 });
 

@@ -5,6 +5,7 @@ import {
   isRecipient,
   kindSchema,
   leastInlineBytes,
+  limitsOf,
   mailboxToolNames,
   permissionsOfRole,
   roleSchema,
@@ -101,7 +102,7 @@ const keepBodiesSchema = z.union(
   },
 );
 
-const brokerSchema = z.strictObject({
+const brokerKeys = z.strictObject({
   listen: listenSchema.optional().describe('HOST:PORT; default 127.0.0.1:7420, port 0 takes any free one'),
   socket: z
     .boolean()
@@ -166,6 +167,17 @@ const brokerSchema = z.strictObject({
       'whether the bodies of messages stay readable after these were settled, with signalbox thread: true, false (default), or { kinds, ageMs, bytes }, with the defaults note, ask, reply and task, a day (86400000), and 256 MiB (268435456); never those of tool calls',
     ),
   limits: brokerLimitsSchema.optional(),
+});
+
+const brokerSchema = brokerKeys.check(({ value, issues }) => {
+  const { keepBodies, limits } = value;
+  const kept =
+    typeof keepBodies === 'object' ? (keepBodies.bytes ?? keptByDefault.bytes) : keptByDefault.bytes;
+  const { bytes } = limitsOf(undefined, limits).store;
+  if (!keepBodies || kept <= bytes / 2) return;
+  const message = `must be at most half of broker.limits.store.bytes: it is ${kept}, of ${bytes}`;
+  const path = typeof keepBodies === 'object' ? ['keepBodies', 'bytes'] : ['keepBodies'];
+  issues.push({ code: 'custom', input: value, path, message });
 });
 
 const orchestratorSchema = z.strictObject({
