@@ -135,6 +135,19 @@ test('Operators read bodies, observers see sizes, agents nothing, and the audit 
   expect(of('ann').map((one) => (one as string[])[0])).toContain('forbidden');
 });
 
+test('An operator reads what waits for somebody else, takes nothing of it, and nobody else may.', async () => {
+  const carl = await workspace.agent('carl', 'researcher');
+  await workspace.run(['send', 'carl', 'only for carl', '--id', 'c1'], ann.env);
+  const of = (args: string[], env = {}): Promise<Run> =>
+    workspace.run(['inbox', ...args, '--of', 'carl', ...(args.includes('--take') ? [] : place)], env);
+  for (const args of [[], ['show', 'c1']])
+    expect(await of(args)).toMatchObject({ code: 0, stdout: expect.stringContaining('only for carl') });
+  expect(await workspace.run(['inbox', '--of', 'carl'], ann.env)).toMatchObject({ code: 1, stdout: '' });
+  expect(await of(['--take'], ann.env)).toMatchObject({ code: 2, stdout: '' });
+  const taken = await workspace.run(['inbox', '--take'], carl.env);
+  expect(taken.stdout).toContain('only for carl');
+});
+
 test('A broker that is to keep nothing forgets what it kept, and says how to keep it; wrong settings name the field.', async () => {
   await using other = await startWorkspace(everythingText);
   const { env } = await other.agent('ann', 'researcher');

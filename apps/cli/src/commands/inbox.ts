@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import {
   agentOption,
+  agentOrGroupOption,
   countOption,
   timeOption,
   withConnectionOptions,
@@ -21,6 +22,11 @@ export function inboxCommand(): Command {
       '--take',
       'print the messages whole and acknowledge each once it is written; takes the inbox over from a worker that reads it',
     )
+    .option(
+      '--of <agent>',
+      'for operators: list what waits for this agent or group instead',
+      agentOrGroupOption,
+    )
     .option('--scheduled', 'list what you sent and is not due instead; for operators what anybody sent')
     .option('--limit <n>', 'show or take at most this many', countOption, 50)
     .option('--wait', 'wait for new mail without taking it, print one line and exit with code 2')
@@ -39,6 +45,7 @@ cannot be done exits with code 2 as well, says so on standard error and prints n
     withJsonOption(command),
     'signalbox inbox --token-file researcher.token',
     'signalbox inbox show V1StGXR8Z5jdHi6BmyT --token-file researcher.token',
+    'signalbox inbox --of researcher',
     'signalbox inbox --scheduled --token-file researcher.token',
     'signalbox inbox --take --token-file researcher.token > mail.txt',
     'signalbox inbox --wait --timeout 10m --mark researcher.mark --token-file researcher.token',

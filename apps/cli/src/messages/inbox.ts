@@ -15,6 +15,8 @@ import { wholeMessage } from './whole-message.ts';
 
 /** The options of `signalbox inbox`. */
 export interface InboxFlags extends WaitFlags {
+  /** The agent or group whose messages are shown, for operators. */
+  of?: string;
   take?: boolean;
   wait?: boolean;
   scheduled?: boolean;
@@ -24,6 +26,7 @@ export interface InboxFlags extends WaitFlags {
 /** The options of `signalbox inbox show`. `from` is the agent that sent the message. */
 export interface InboxShowFlags extends ConnectionFlags {
   from?: string;
+  of?: string;
   json?: boolean;
 }
 
@@ -38,7 +41,17 @@ export async function inbox(flags: InboxFlags): Promise<ExitCode> {
   return exitCodes.ok;
 }
 
-function checkOptions({ wait, take, scheduled, timeout, mark }: InboxFlags): void {
+function checkOptions({ wait, take, scheduled, timeout, mark, of }: InboxFlags): void {
+  if (of !== undefined && (wait || take || scheduled)) {
+    const other = take ? '--take' : wait ? '--wait' : '--scheduled';
+    throw new SignalboxError(
+      'usage',
+      `--of shows what waits for somebody else, and ${other} is for your own messages`,
+      {
+        details: { hint: 'leave one of them out' },
+      },
+    );
+  }
   if (scheduled && (wait || take)) {
     const other = take ? '--take' : '--wait';
     throw new SignalboxError('usage', `--scheduled lists what is not due, and ${other} is for what waits`, {
@@ -60,7 +73,10 @@ function checkOptions({ wait, take, scheduled, timeout, mark }: InboxFlags): voi
 /** Prints one message that waits in an agent's inbox, without taking it. */
 export async function showMessage(id: string, flags: InboxShowFlags): Promise<void> {
   const message = await withSession(flags, ({ client, connection }) =>
-    findWaiting(client, connection.agent, { id, ...(flags.from !== undefined && { from: flags.from }) }),
+    findWaiting(client, flags.of ?? connection.agent, {
+      id,
+      ...(flags.from !== undefined && { from: flags.from }),
+    }),
   );
   if (flags.json) printJson({ message: withParsedBody(message) });
   else printLines(wholeMessage(message, Date.now()));
@@ -68,15 +84,15 @@ export async function showMessage(id: string, flags: InboxShowFlags): Promise<vo
 
 async function list(flags: InboxFlags): Promise<void> {
   const { messages, more, agent } = await withSession(flags, async ({ client, connection: { agent } }) => ({
-    ...(await readWaiting(client, agent, flags.limit)),
-    agent,
+    ...(await readWaiting(client, flags.of ?? agent, flags.limit)),
+    agent: flags.of ?? agent,
   }));
   if (flags.json) return printJson({ messages: messages.map(withParsedBody), ...(more && { more }) });
   if (messages.length === 0) return printLines(nothingWaits(agent));
   const first = more
     ? `The first ${messages.length}, still waiting, and there are more: see --limit.`
     : `${count(messages.length, 'message')}, still waiting.`;
-  printLines(messageTable(messages), '', first, howToRead(flags));
+  printLines(messageTable(messages), '', first, ...(flags.of === undefined ? [howToRead(flags)] : []));
 }
 
 async function take(flags: InboxFlags): Promise<void> {
