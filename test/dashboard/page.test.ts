@@ -30,6 +30,7 @@ test.runIf(chromiumPath !== undefined || process.platform === 'linux')(
       'timeline?text=mallory',
       'dead',
       'calls',
+      'tools?role=builder&tool=mcp_counter__count',
       'system',
     ];
     for (const view of views) {
@@ -38,7 +39,8 @@ test.runIf(chromiumPath !== undefined || process.platform === 'linux')(
       await expect.poll(() => page.getByText('Reading …').count()).toBe(0);
       if (view.startsWith('timeline')) await page.locator('.line').last().click();
       if (view === 'dead') await page.getByRole('row').filter({ hasText: 'victim' }).click();
-      if (view !== 'calls' && view !== 'system')
+      if (view.startsWith('tools')) await page.getByText('builder may call').waitFor();
+      if (view !== 'calls' && view !== 'system' && !view.startsWith('tools'))
         await expect.poll(() => page.locator('body').textContent()).toContain(shownHostileText);
       expect(await page.evaluate('window.hacked'), view).toBeUndefined();
       expect(await page.locator('.place img, .place script').count(), view).toBe(0);

@@ -92,7 +92,11 @@ test('A command needs a key, runs once under it, and says what is wrong with its
 test('Every read answers, and what only the orchestrator knows is missing without it, and not empty.', async () => {
   await using here = await startDashboardStack({ counter: false });
   const mine = await session(here);
-  const queries: Record<string, string> = { timeline: '?since=0', 'threads/show': '?thread=t', audit: '?since=0' };
+  const queries: Record<string, string> = {
+    timeline: '?since=0',
+    'threads/show': '?thread=t',
+    audit: '?since=0',
+  };
   const plain = Object.keys(reads).filter(
     (path) => !['approvals/show', 'calls/show', 'dead-letters/show', 'explain'].includes(path),
   );

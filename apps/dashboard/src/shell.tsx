@@ -24,6 +24,7 @@ import { HoldForm } from './views/holds/hold-form.tsx';
 import { ServersView } from './views/servers.tsx';
 import { SystemView } from './views/system.tsx';
 import { TimelineView } from './views/timeline.tsx';
+import { ToolsView } from './views/tools.tsx';
 
 /** A view. `name` is the first word of its address. */
 interface ShownView {
@@ -42,6 +43,7 @@ const views: readonly ShownView[] = [
   { name: 'timeline', title: 'Timeline', show: () => <TimelineView /> },
   { name: 'dead', title: 'Dead letters', show: () => <DeadView /> },
   { name: 'calls', title: 'Calls', show: () => <CallsView /> },
+  { name: 'tools', title: 'Tools', show: () => <ToolsView /> },
   { name: 'servers', title: 'Servers', show: () => <ServersView /> },
   { name: 'system', title: 'System', show: () => <SystemView /> },
 ];

@@ -253,6 +253,8 @@ export {
   type ExplainedStep,
   type Explanation,
   explanationSchema,
+  type MatrixReply,
+  matrixReplySchema,
   type OfferExplanation,
   offerExplanationSchema,
   type SearchReply,

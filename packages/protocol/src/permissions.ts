@@ -58,6 +58,7 @@ export const operationPermissions = {
     calls: readers,
     servers: readers,
     explain: readers,
+    matrix: readers,
     explain_offer: readers,
     reload: operator,
     stop: operator,

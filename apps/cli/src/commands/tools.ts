@@ -5,11 +5,13 @@ import { toolsCallsCommand } from './tools/calls.ts';
 import { toolsCancelCommand } from './tools/cancel.ts';
 import { toolsExplainCommand } from './tools/explain.ts';
 import { toolsListCommand } from './tools/list.ts';
+import { toolsMatrixCommand } from './tools/matrix.ts';
 import { toolsResultCommand } from './tools/result.ts';
 import { toolsSearchCommand } from './tools/search.ts';
 
 const children: readonly (() => Command)[] = [
   toolsListCommand,
+  toolsMatrixCommand,
   toolsSearchCommand,
   toolsCallCommand,
   toolsResultCommand,

@@ -1,24 +1,26 @@
 import type { ExplainedStep, Explanation } from '@signalbox/protocol';
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { ApiFailure, read } from '../api/request.ts';
 import { Facts } from '../parts/drawer.tsx';
 import { timeOf } from '../parts/numbers.ts';
 import { StateMark } from '../parts/state-mark.tsx';
 import { Text } from '../parts/text.tsx';
 
-/** Asks whether a role may call a tool, perhaps with certain arguments, and by which rule. */
-export function Explain() {
-  const [question, setQuestion] = useState({ role: '', tool: '', arguments: '' });
+/** Asks whether a role may call a tool, perhaps with certain arguments, and by which rule; at once if it has both. */
+export function Explain({ role, tool }: { role: string; tool: string }) {
+  const [question, setQuestion] = useState({ role, tool, arguments: '' });
   const [answer, setAnswer] = useState<Explanation | string>();
-  const ask = async (event: Event): Promise<void> => {
-    event.preventDefault();
+  const ask = async (): Promise<void> => {
     try {
       setAnswer(await read<Explanation>('explain', question));
     } catch (error) {
       setAnswer(error instanceof ApiFailure ? error.message : String(error));
     }
   };
+  useEffect(() => {
+    if (role !== '' && tool !== '') void ask();
+  }, []);
   const field = (name: keyof typeof question, label: string, isRequired: boolean) => (
     <label class="filter">
       <span>{label}</span>
@@ -32,7 +34,13 @@ export function Explain() {
     </label>
   );
   return (
-    <form class="filters" onSubmit={(event) => void ask(event)}>
+    <form
+      class="filters"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void ask();
+      }}
+    >
       {field('role', 'May the role', true)}
       {field('tool', 'call the tool', true)}
       {field('arguments', 'with arguments, as JSON', false)}
@@ -56,7 +64,7 @@ function Answer({ of }: { of: Explanation }) {
   return (
     <div>
       <p>
-        <StateMark tone={allowed && exists ? 'good' : 'bad'}>{allowed ? 'May' : 'May not'}</StateMark>{' '}
+        <StateMark tone={allowed && exists ? 'good' : 'bad'}>{allowed ? 'yes' : 'no'}</StateMark>{' '}
         <Text>{`${role} ${allowed ? 'may call' : 'may not call'} ${tool}${exists ? '' : '; there is no such tool'}`}</Text>
       </p>
       <Facts
@@ -71,7 +79,7 @@ function Answer({ of }: { of: Explanation }) {
       <ol aria-label="Steps of a call">
         {steps.map((one) => (
           <li key={one.step}>
-            <StateMark tone={tones[one.verdict]}>{one.step}</StateMark> <Text>{sayingOf(one)}</Text>
+            <StateMark tone={tones[one.verdict]}>{one.step}:</StateMark> <Text>{sayingOf(one)}</Text>
           </li>
         ))}
       </ol>

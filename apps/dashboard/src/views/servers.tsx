@@ -11,7 +11,6 @@ import { StateMark, type Tone } from '../parts/state-mark.tsx';
 import { Table } from '../parts/table.tsx';
 import { Block, Name, Text } from '../parts/text.tsx';
 import { View } from '../parts/view.tsx';
-import { Explain } from './explain.tsx';
 
 const tones: Readonly<Record<ServerReport['state'], Tone>> = {
   ready: 'good',
@@ -25,7 +24,7 @@ const tones: Readonly<Record<ServerReport['state'], Tone>> = {
   needs_auth: 'bad',
 };
 
-/** Shows the MCP servers, and which roles may call which tools. */
+/** Shows the MCP servers. */
 export function ServersView() {
   const resource = useResource<Status>('status');
   const { server } = route.value.params;
@@ -36,7 +35,7 @@ export function ServersView() {
   const isKnown = orchestrator?.state === 'ready';
   return (
     <View
-      title="Servers and access"
+      title="Servers"
       summary={isKnown ? `${ready} of ${servers.length} ready` : 'unknown'}
       resource={resource}
     >
@@ -47,7 +46,6 @@ export function ServersView() {
             : `The orchestrator '${orchestrator.name}' does not answer: ${orchestrator.reason}`}
         </p>
       )}
-      {isKnown && <Explain />}
       <div class="split">
         {isKnown && (
           <Table

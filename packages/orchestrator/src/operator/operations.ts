@@ -44,6 +44,7 @@ import {
 } from './definition-operations.ts';
 import { explainOffer } from './explain-offer.ts';
 import { explainTool } from './explain-tool.ts';
+import { matrixOf } from './matrix.ts';
 import {
   answerDiscover,
   answerServer,
@@ -151,6 +152,7 @@ function auditOperation(
     case 'calls':
     case 'servers':
     case 'explain':
+    case 'matrix':
     case 'explain_offer':
     case 'discover':
     case 'approvals':
@@ -241,6 +243,8 @@ async function answerAllowed(
       return answerBackup(deps, asker, request);
     case 'explain':
       return await explainTool(deps, request);
+    case 'matrix':
+      return { data: matrixOf(await catalogs.current()) };
     case 'explain_offer':
       return await explainOffer(deps, request);
     case 'approvals':

@@ -131,3 +131,23 @@ export type SearchReply = z.infer<typeof searchReplySchema>;
 export const backupReplySchema = z.object({ journal: backupJournalSchema() });
 /** The answer to op `backup`, in `data`: the journal that was copied. */
 export type BackupReply = z.infer<typeof backupReplySchema>;
+
+/** Accepts the answer to op `matrix`. */
+export const matrixReplySchema = z.object({
+  roles: z.array(z.string()).describe('The roles that the configuration lists.'),
+  unlisted: z.boolean().describe('Whether a role that is not listed may use every tool.'),
+  tools: z.array(
+    z.object({
+      tool: z.string(),
+      server: z.string().optional().describe('The server that has it, with the name of the configuration.'),
+      own: z.string().optional().describe('Its name at that server.'),
+      may: z.array(z.string()).describe('The roles that may call it.'),
+      asks: z.array(z.string()).describe('Of these, the roles for which each call of it waits for a person.'),
+      may_ask: z
+        .array(z.string())
+        .describe('Those for which arguments decide whether a call waits for a person.'),
+    }),
+  ),
+});
+/** The answer to op `matrix`, in `data`: which role may call which tool that is offered now. */
+export type MatrixReply = z.infer<typeof matrixReplySchema>;

@@ -210,6 +210,8 @@ const explainRequestSchema = z.object({
     .describe('The arguments of a call, for rules about argument values. An object, or its JSON text.'),
 });
 
+const matrixRequestSchema = z.object({ op: z.literal('matrix') });
+
 const explainOfferRequestSchema = z.object({
   op: z.literal('explain_offer'),
   role: roleSchema,
@@ -282,6 +284,7 @@ export const mcpRequestSchema = z.discriminatedUnion('op', [
   serverRequestSchema,
   discoverRequestSchema,
   explainRequestSchema,
+  matrixRequestSchema,
   explainOfferRequestSchema,
   backupRequestSchema,
   cancelCallRequestSchema,

@@ -214,6 +214,20 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
     run: ({ client, orchestrator }, params) =>
       queryOrchestrator(client, orchestrator, { op: 'explain', ...params }),
   }),
+  matrix: operation({
+    method: 'GET',
+    needs: request.matrix,
+    meaning:
+      'What `signalbox tools matrix` shows: which role may call which tool, and for which a person is asked.',
+    params: none,
+    run: async (context) => ({
+      matrix: await orMissing(
+        askIfThere(context, () =>
+          queryOrchestrator(context.client, context.orchestrator, { op: 'matrix' }, answerTime),
+        ),
+      ),
+    }),
+  }),
   webhooks: operation({
     method: 'GET',
     needs: admin.hooks,

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { jsonOf } from '../support/cli/command-line.ts';
+import { startWorkspace } from '../support/cli/workspace.ts';
+
+test('The matrix shows which role may call which tool, and for which calls a person is asked; only operators see it.', async () => {
+  await using workspace = await startWorkspace();
+  const place = ['--config', 'signalbox.yaml'];
+  const { code, stdout } = await workspace.run(['tools', 'matrix', '--server', 'files', ...place]);
+  expect(code).toBe(0);
+  const lines = stdout.split('\n').map((line) => line.split(/ {2,}/).map((cell) => cell.trim()));
+  expect(lines[0]).toEqual(['TOOL', 'asker', 'clerk', 'researcher', 'sandbox']);
+  const row = (tool: string): string[] | undefined => lines.find(([name]) => name === tool);
+  expect(row('files:read_file')).toEqual(['files:read_file', 'yes', 'yes', 'yes', '-']);
+  expect(row('files:read_multiple_files')).toEqual([
+    'files:read_multiple_files',
+    'may ask',
+    'may ask',
+    'yes',
+    '-',
+  ]);
+  expect(row('files:write_file')).toEqual(['files:write_file', '-', '-', '-', '-']);
+  expect(stdout).toContain('roles that are not listed may use none');
+  const one = jsonOf(await workspace.run(['tools', 'matrix', '--roles', 'clerk', '--json', ...place]));
+  expect(one).toMatchObject({ roles: ['clerk'], unlisted: false });
+  expect((one as { tools: object[] }).tools).toContainEqual({
+    tool: 'mcp_everything__echo',
+    server: 'everything',
+    own: 'echo',
+    may: ['clerk'],
+    asks: [],
+    may_ask: [],
+  });
+  for (const [wrong, near] of [
+    [['--roles', 'clark'], 'clerk'],
+    [['--server', 'file'], 'files'],
+  ] as const) {
+    const refused = await workspace.run(['tools', 'matrix', ...wrong, ...place]);
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(near) });
+  }
+  const { env } = await workspace.agent('ann', 'researcher');
+  expect(await workspace.run(['tools', 'matrix'], env)).toMatchObject({ code: 77, stdout: '' });
+});
