@@ -71,34 +71,3 @@ export interface KeptBodies {
   /** Forgets the bodies of a thread, except those of messages that are still pending. Resolves with their number. */
   forget(thread: string): Promise<number>;
 }
-
-/** The most characters of a body that are searched. */
-const maxSearched = 64 * 1024;
-
-/** Returns the words of a body that are searched: those of the text, if the body is JSON with the field `text`. */
-export function searchedText(body: string): string {
-  return apart(textOf(body).slice(0, maxSearched));
-}
-
-/** Returns the words of a search in the form that {@link searchedText} gives them. */
-export function searchedWords(words: readonly string[]): string[] {
-  return words.map((word) => apart(word).replaceAll('\0', ' ').trim()).filter((word) => word !== '');
-}
-
-function textOf(body: string): string {
-  if (!body.startsWith('{')) return body;
-  try {
-    const { text } = JSON.parse(body) as { text?: unknown };
-    return typeof text === 'string' ? text : body;
-  } catch {
-    return body;
-  }
-}
-
-/** Makes a word of each letter of a script that is written without spaces, so that it is found inside a sentence. */
-function apart(text: string): string {
-  return text.replace(
-    /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/gu,
-    ' $& ',
-  );
-}

@@ -89,6 +89,41 @@ export function keptTests(open: OpenStore): void {
     expect(second.cursor).toBeUndefined();
   });
 
+  it('finds words whatever their accents, capitals, widths and punctuation, and several as one only in their order', async () => {
+    await using setup = await open(undefined, keepBodies);
+    const { store } = setup;
+    await append(store, [
+      message({ id: 'a', body: '{"text":"See https://example.org/Last_report.txt, (Ann@site): 3.14"}' }),
+      message({ id: 'b', body: 'ÉCOLE ΣΑΣ ﬁne ＡＢＣ ｶﾞｽ Čeština хороший\u0000end' }),
+      message({ id: 'c', body: `${'x'.repeat(3000)} 'quoted':1 & | ! <-> \\ "` }),
+    ]);
+    const found: [thread: string, ...words: string[]][] = [
+      ...([
+        ['a', 'example'],
+        ['a', 'report', 'LAST'],
+        ['a', 'example.org/la'],
+        ['a', 'ann@site'],
+      ] as const),
+      ...([
+        ['b', 'ecole'],
+        ['b', 'École'],
+        ['b', 'σας'],
+        ['b', 'fine abc'],
+        ['b', 'ガス'],
+        ['b', 'хорошии'],
+      ] as const),
+      ...([
+        ['b', 'cest', 'end'],
+        ['c', "'quoted"],
+        ['c', 'x'.repeat(2999)],
+        ['c', '1', '&', 'quoted'],
+      ] as const),
+    ].map(([thread, ...words]) => [thread, ...words]);
+    for (const [thread, ...words] of found) expect(await threadsOf(store, { words })).toEqual([thread]);
+    for (const words of [['org.example'], ['site@ann'], ['cole'], ['&'], ['|', '"'], ['quoted & 2']])
+      expect(await threadsOf(store, { words })).toEqual([]);
+  });
+
   it('keeps a message to all members of a group once', async () => {
     await using setup = await open(undefined, keepBodies);
     const { store } = setup;
