@@ -141,10 +141,10 @@ const tables = `
     kind ${name}, created_at bigint NOT NULL, size int NOT NULL, body bytea NOT NULL, words tsvector
   ) WITH (${busy});
   ALTER TABLE @kept_body ALTER COLUMN body SET STORAGE EXTERNAL;
-  CREATE INDEX ON @kept_body (thread, seq);
-  CREATE INDEX ON @kept_body (sender, seq);
-  CREATE INDEX ON @kept_body (recipient, seq);
-  CREATE INDEX ON @kept_body (seq) WHERE words IS NULL;
+  CREATE INDEX ON @kept_body (thread, (seq + 0));
+  CREATE INDEX ON @kept_body (sender, (seq + 0));
+  CREATE INDEX ON @kept_body (recipient, (seq + 0));
+  CREATE INDEX ON @kept_body ((seq + 0)) WHERE words IS NULL;
   CREATE INDEX ON @kept_body USING gin (words);
   CREATE TABLE @kept_amount (broker text PRIMARY KEY, bytes bigint NOT NULL) WITH (fillfactor = 50, ${busy});
 

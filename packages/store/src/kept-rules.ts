@@ -35,9 +35,11 @@ export function* keptBodiesOf(
     const { sender, kind, createdAt } = shared;
     if (body === undefined || seq <= highest || !kinds.has(kind)) continue;
     const inbox = group?.copyOf ?? shared.inbox;
-    const copy = `${sender} ${inbox} ${id}`;
-    if (group?.copyOf !== undefined && copies.has(copy)) continue;
-    copies.add(copy);
+    if (group?.copyOf !== undefined) {
+      const copy = `${sender} ${inbox} ${id}`;
+      if (copies.has(copy)) continue;
+      copies.add(copy);
+    }
     highest = seq;
     const names = { thread: thread ?? correlationId ?? id, id, sender, inbox, kind };
     yield { seq, ...names, ...(correlationId !== undefined && { correlationId }), createdAt, size, body };

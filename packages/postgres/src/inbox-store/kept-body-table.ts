@@ -46,6 +46,12 @@ interface Head {
 export const keptColumns = `m.seq, m.thread, m.id, m.correlation_id AS "correlationId", m.sender, m.inbox, m.kind,
   m.created_at AS "createdAt", m.size`;
 
+/**
+ * SQL for the number of a body where it is found by something else. The key of the table can't serve it, which the planner would walk
+ * instead, through the bodies of all others. For the same reason limits are values of statements: the planner expects that they are reached.
+ */
+const place = 'seq + 0';
+
 /** SQL that adds bytes to those that a broker has added, less those that it has removed. */
 const count = (broker: string, bytes: string): string =>
   `INSERT INTO @kept_amount AS a SELECT ${broker}, ${bytes}
@@ -117,13 +123,11 @@ export class KeptBodyTable implements KeptBodies {
     this.#kinds = new Set(keeps?.kinds);
     this.#insert = database.statement(insertKept);
     this.#lastWithoutWords = database.statement(
-      'SELECT seq FROM @kept_body WHERE words IS NULL ORDER BY seq DESC LIMIT 1',
+      `SELECT seq FROM @kept_body WHERE words IS NULL ORDER BY ${place} DESC LIMIT $1`,
     );
     this.#withoutWords = database.statement(
-      `SELECT seq, body FROM @kept_body WHERE words IS NULL AND seq <= ${lastWithin(
-        `words IS NULL AND seq <= $1 ORDER BY seq LIMIT ${messagesPerStep}`,
-        String(bytesPerStep),
-      )}`,
+      `SELECT seq, body FROM @kept_body m WHERE words IS NULL AND ${place} <= ${lastWithin('words IS NULL', `${place} <= $1`)}
+       ORDER BY ${place}`,
     );
     // All transactions lock rows in the same order, so that no two wait for each other.
     this.#addWords = database.statement(
@@ -138,50 +142,52 @@ export class KeptBodyTable implements KeptBodies {
     const forget = (condition: string): Statement =>
       database.statement(
         `WITH gone AS (
-           DELETE FROM @kept_body WHERE seq = ANY(ARRAY(SELECT seq FROM @kept_body WHERE ${condition} FOR UPDATE)) RETURNING size
-         ), counted AS (${count('$2::text', `-sum(size + ${keptOverheadBytes}) FROM gone HAVING count(*) > 0`)})
+           DELETE FROM @kept_body WHERE seq = ANY(ARRAY(
+             SELECT seq FROM @kept_body WHERE ${condition} ORDER BY ${place} LIMIT $2 FOR UPDATE
+           )) RETURNING size
+         ), counted AS (${count('$3::text', `-sum(size + ${keptOverheadBytes}) FROM gone HAVING count(*) > 0`)})
          SELECT count(*) AS bodies FROM gone`,
       );
-    this.#forgetSome = forget('seq = ANY($1::bigint[]) ORDER BY seq');
-    this.#forgetOfThread = forget(`thread = $1 ORDER BY seq LIMIT ${forgottenPerStep}`);
+    this.#forgetSome = forget('seq = ANY($1::bigint[])');
+    this.#forgetOfThread = forget('thread = $1');
     this.#ofThread = database.statement(
-      `SELECT ${keptColumns}, m.body FROM @kept_body m WHERE m.thread = $1 AND m.seq > $2 AND m.seq <= ${lastWithin(
-        'thread = $1 AND seq > $2 ORDER BY seq LIMIT $3',
-        '$4::bigint',
-      )} ORDER BY m.seq`,
+      `SELECT ${keptColumns}, m.body FROM @kept_body m WHERE m.thread = $4 AND ${place} > $1
+         AND ${place} <= ${lastWithin('thread = $4', `${place} > $1`)} ORDER BY ${place}`,
     );
-    const heads = (columns: string, condition: string): string =>
-      `(SELECT seq, thread, words FROM @kept_body WHERE ${condition} seq < $1 ORDER BY seq DESC LIMIT ${readAtOnce}) ${columns}`;
-    const hasWords = '($2::tsquery IS NULL OR words @@ $2::tsquery)';
+    const hasWords = '($3::tsquery IS NULL OR words @@ $3::tsquery)';
+    const isOf = (agent: string): string =>
+      `(${agent}::text IS NULL OR sender = ${agent} OR recipient = ${agent})`;
     this.#newest = database.statement(
-      `SELECT seq, thread, ${hasWords} AS "isMatch" FROM ${heads('AS k', '')} ORDER BY seq DESC`,
-    );
-    this.#newestOfAgent = database.statement(
       `SELECT seq, thread, ${hasWords} AS "isMatch" FROM (
-         SELECT DISTINCT ON (seq) * FROM (
-           ${heads('', 'sender = $3 AND')} UNION ALL ${heads('', 'recipient = $3 AND')}
-         ) AS either ORDER BY seq DESC LIMIT ${readAtOnce}
+         SELECT seq, thread, words FROM @kept_body WHERE seq < $1 ORDER BY seq DESC LIMIT $2
        ) AS k ORDER BY seq DESC`,
     );
-    const isOfAgent = '($3::text IS NULL OR sender = $3 OR recipient = $3)';
-    // The index of words has no order. It is read up to the limit, with a plan for all that match.
+    const newestOf = (role: string): string =>
+      `(SELECT seq, thread, words FROM @kept_body WHERE ${role} = $4 AND ${place} < $1 ORDER BY ${place} DESC LIMIT $2)`;
+    this.#newestOfAgent = database.statement(
+      `SELECT seq, thread, ${hasWords} AS "isMatch" FROM (
+         SELECT DISTINCT ON (seq) * FROM (${newestOf('sender')} UNION ALL ${newestOf('recipient')}) AS either
+         ORDER BY seq DESC LIMIT $2
+       ) AS k ORDER BY seq DESC`,
+    );
+    // The index of words has no order, so it is read up to a limit, which does not depend on the page.
     this.#matching = database.statement(
       `WITH found AS MATERIALIZED (
-         SELECT seq, thread, ${isOfAgent} AS "isMatch" FROM @kept_body WHERE words @@ $2::tsquery AND seq < $1
+         SELECT seq, thread, ${isOf('$2')} AS "isMatch" FROM @kept_body WHERE words @@ $1::tsquery
        ) SELECT * FROM found LIMIT ${readPerPage + 1}`,
     );
     this.#shown = database.statement(
-      `SELECT k.thread FROM unnest($4::text[]) AS k(thread) WHERE EXISTS (
+      `SELECT k.thread FROM unnest($5::text[]) AS k(thread) WHERE EXISTS (
          SELECT FROM (
-           SELECT sender, recipient, words FROM @kept_body m WHERE m.thread = k.thread AND m.seq >= $1 ORDER BY m.seq LIMIT ${maxCounted}
-         ) AS newer WHERE ${isOfAgent} AND ${hasWords}
+           SELECT sender, recipient, words FROM @kept_body m WHERE m.thread = k.thread AND ${place} >= $1 ORDER BY ${place} LIMIT $2
+         ) AS newer WHERE ${isOf('$4')} AND ${hasWords}
        )`,
     );
     this.#page = database.statement(
       `SELECT ${keptColumns}, m.body, t.messages, t.since FROM unnest($1::bigint[]) AS k(seq) JOIN @kept_body m ON m.seq = k.seq
        CROSS JOIN LATERAL (
          SELECT count(*) AS messages, min(created_at) AS since FROM (
-           SELECT created_at FROM @kept_body o WHERE o.thread = m.thread ORDER BY o.seq LIMIT ${maxCounted}
+           SELECT created_at FROM @kept_body o WHERE o.thread = m.thread ORDER BY o.seq + 0 LIMIT $2
          ) AS of_thread
        ) AS t ORDER BY m.seq DESC`,
     );
@@ -225,7 +231,7 @@ export class KeptBodyTable implements KeptBodies {
 
   async thread(thread: string, afterSeq: number, limit: number, maxBytes: number): Promise<KeptBody[]> {
     const rows = await this.#database.read<KeptRow & { body: Buffer }>(this.#ofThread, [
-      ...[thread, afterSeq, limit, Math.floor(maxBytes)],
+      ...[afterSeq, limit, Math.floor(maxBytes), thread],
     ]);
     return rows.map(({ body, ...row }) => keptBodyOf(row, body));
   }
@@ -241,7 +247,9 @@ export class KeptBodyTable implements KeptBodies {
 
   /** Adds the words of some bodies with numbers up to `upTo`. Resolves with false if there were none. */
   async #addSomeWords(upTo: number): Promise<boolean> {
-    const rows = await this.#database.read<{ seq: number; body: Buffer }>(this.#withoutWords, [upTo]);
+    const rows = await this.#database.read<{ seq: number; body: Buffer }>(this.#withoutWords, [
+      ...[upTo, messagesPerStep, bytesPerStep],
+    ]);
     if (rows.length === 0) return false;
     const values = [rows.map(({ seq }) => seq), rows.map(({ body }) => vectorOf(body.toString()))];
     await this.#database.transaction(async (transaction) => transaction.write(this.#addWords, values));
@@ -250,7 +258,7 @@ export class KeptBodyTable implements KeptBodies {
 
   /** Adds the words of all bodies that are kept now. */
   async #addAllWords(): Promise<void> {
-    const [last] = await this.#database.read<{ seq: number }>(this.#lastWithoutWords);
+    const [last] = await this.#database.read<{ seq: number }>(this.#lastWithoutWords, [1]);
     if (last) while (await this.#addSomeWords(last.seq));
   }
 
@@ -269,7 +277,7 @@ export class KeptBodyTable implements KeptBodies {
 
   async #forget(statement: Statement, which: string | readonly number[]): Promise<number> {
     const [gone] = await this.#database.transaction((transaction) =>
-      transaction.query<{ bodies: number }>(statement, [which, this.#database.broker]),
+      transaction.query<{ bodies: number }>(statement, [which, forgottenPerStep, this.#database.broker]),
     );
     return gone?.bodies ?? 0;
   }
@@ -277,10 +285,10 @@ export class KeptBodyTable implements KeptBodies {
   /** Reads messages before a number in parts, the newest first. Those that were not asked for are among them. */
   async *#newestFirst(agent: string | null, match: string | null, before: number): AsyncIterable<Head[]> {
     if (match !== null) {
-      const found = await this.#database.read<Head>(this.#matching, [before, match, agent]);
+      const found = await this.#database.read<Head>(this.#matching, [match, agent]);
       if (found.length <= readPerPage) {
-        found.sort((a, b) => b.seq - a.seq);
-        for (let at = 0; at < found.length; at += readAtOnce) yield found.slice(at, at + readAtOnce);
+        const some = found.filter(({ seq }) => seq < before).sort((a, b) => b.seq - a.seq);
+        for (let at = 0; at < some.length; at += readAtOnce) yield some.slice(at, at + readAtOnce);
         return;
       }
     }
@@ -288,8 +296,8 @@ export class KeptBodyTable implements KeptBodies {
     for (let from: number | undefined = before; from !== undefined; ) {
       const heads: Head[] =
         agent === null
-          ? await this.#database.read<Head>(this.#newest, [from, match])
-          : await this.#database.read<Head>(this.#newestOfAgent, [from, match, agent]);
+          ? await this.#database.read<Head>(this.#newest, [from, readAtOnce, match])
+          : await this.#database.read<Head>(this.#newestOfAgent, [from, readAtOnce, match, agent]);
       yield heads;
       from = heads.length < readAtOnce ? undefined : heads.at(-1)?.seq;
     }
@@ -304,13 +312,13 @@ export class KeptBodyTable implements KeptBodies {
   ): Promise<ReadonlySet<string>> {
     const threads = new Set(heads.filter(({ isMatch }) => isMatch).map(({ thread }) => thread));
     const rows = await this.#database.read<{ thread: string }>(this.#shown, [
-      ...[cursor, match, agent, [...threads]],
+      ...[cursor, maxCounted, match, agent, [...threads]],
     ]);
     return new Set(rows.map(({ thread }) => thread));
   }
 
   async #threadsOf(newest: readonly number[]): Promise<KeptThread[]> {
-    const rows = await this.#database.read<ThreadRow>(this.#page, [newest]);
+    const rows = await this.#database.read<ThreadRow>(this.#page, [newest, maxCounted]);
     return rows.map(({ body, messages, since, ...row }) => ({
       newest: keptBodyOf(row, body),
       messages,
@@ -323,12 +331,15 @@ type Query = Omit<ThreadsQuery, 'agent'> & { agent?: string | null };
 type OldRow = { seq: number; createdAt: number; size: number; bytes: number };
 type ThreadRow = KeptRow & { body: Buffer; messages: number; since: number };
 
-/** SQL for the number of the last body among some whose bytes are within a limit. It is that of the first one if no other is. */
-function lastWithin(some: string, maxBytes: string): string {
-  return `(SELECT max(seq) FROM (
-      SELECT seq, sum(size) OVER (ORDER BY seq) AS upto, row_number() OVER (ORDER BY seq) AS place
-      FROM (SELECT seq, size FROM @kept_body WHERE ${some}) AS next
-    ) AS k WHERE k.upto <= ${maxBytes} OR k.place = 1)`;
+/**
+ * SQL for the number of the last body, among at most $2 that are found, whose bytes are together at most $3. It is that of the first one if
+ * no other is.
+ */
+function lastWithin(condition: string, range: string): string {
+  return `(SELECT max(place) FROM (
+      SELECT place, sum(size) OVER (ORDER BY place) AS upto, row_number() OVER (ORDER BY place) AS nth
+      FROM (SELECT ${place} AS place, size FROM @kept_body m WHERE ${condition} AND ${range} ORDER BY ${place} LIMIT $2) AS next
+    ) AS k WHERE k.upto <= $3::bigint OR k.nth = 1)`;
 }
 
 /** Returns the words of a text as PostgreSQL stores them. They are independent of the language and the version of the server. */

@@ -63,6 +63,7 @@ export class KeptBodyTable {
   readonly #matching: Statement<[match: string, before: number], number>;
   readonly #matches: Statement<[match: string, seq: number], number>;
   readonly #bytesOf: Statement<[], number>;
+  readonly #rows: Statement<[], Row>;
   /** The bytes of everything that is kept in the table. */
   #bytes: number;
 
@@ -114,12 +115,19 @@ export class KeptBodyTable {
     this.#bytesOf = db
       .prepare<[], number>(`SELECT coalesce(sum(size + ${keptOverheadBytes}), 0) FROM kept_body`)
       .pluck();
+    this.#rows = db.prepare(`SELECT ${columns} FROM kept_body ORDER BY seq`);
     this.#bytes = this.#bytesOf.get() ?? 0;
   }
 
   /** Reads again what is in memory, after a rollback. */
   reload(): void {
     this.#bytes = this.#bytesOf.get() ?? 0;
+  }
+
+  /** Returns all bodies: those in the table, and those that the log still holds. */
+  *all(): Iterable<KeptBody> {
+    for (const row of this.#rows.iterate()) yield keptBodyOf(row);
+    yield* keptBodiesOf(this.#logged(), this.#kinds, this.#meta.number('seq_kept') ?? 0);
   }
 
   /** Takes some bodies from the log, and skips the oldest if there are too many. Returns true if there are more up to the commit `upTo`. */
@@ -207,6 +215,14 @@ export class KeptBodyTable {
   #newestFirst(agent: string | undefined, match: string | undefined, before: number): Iterable<number> {
     if (match !== undefined) return this.#matching.iterate(match, before);
     return agent === undefined ? this.#all.iterate(before) : this.#ofAgent.iterate({ agent, before });
+  }
+
+  *#logged(): Iterable<LoggedMessage> {
+    for (const { number, kept: _, ...record } of this.#log.toKeep()) {
+      const found: LoggedMessage[] = [];
+      decodeRecord(record, number, { ...noOperations, put: (message) => found.push(message) });
+      yield* found;
+    }
   }
 
   #take(messages: readonly LoggedMessage[]): void {
