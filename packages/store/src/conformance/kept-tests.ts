@@ -124,6 +124,29 @@ export function keptTests(open: OpenStore): void {
       expect(await threadsOf(store, { words })).toEqual([]);
   });
 
+  it('finds words of large bodies in any script, as far as bodies are searched', async () => {
+    await using setup = await open(undefined, { ...keepBodies, bytes: 1e8 });
+    const { store } = setup;
+    const letters = (from: number, count: number, between: string): string =>
+      Array.from({ length: count }, (_, n) => String.fromCodePoint(from + n)).join(between);
+    const numbers = Array.from({ length: 400_000 }, (_, n) => n.toString(36)).join(' ');
+    const bodies = {
+      han: letters(0x4e00, 20_000, '') + letters(0x20000, 22_000, ''),
+      hangul: `${letters(0xac00, 11_000, '')} ${letters(0xac00, 11_000, '.')}`,
+      numbers,
+      json: JSON.stringify({ text: numbers, more: numbers }),
+      ligatures: '\ufdfa'.repeat(60_000),
+      none: '\u0301\u0301 \ud83d\ude00 '.repeat(10_000),
+    };
+    for (const [id, body] of Object.entries(bodies)) await append(store, [message({ id, body })]);
+    await indexAll(store, 0);
+    expect(await threadsOf(store, { words: [letters(0x4e10, 3, '')] })).toEqual(['han']);
+    expect(await threadsOf(store, { words: [letters(0xac00, 600, '')] })).toEqual(['hangul']);
+    expect(await threadsOf(store, { words: ['9zz'] })).toEqual(['json', 'numbers']);
+    expect(await threadsOf(store, { words: ['zzzzz'] })).toEqual([]);
+    expect(await threadsOf(store)).toEqual(Object.keys(bodies).reverse());
+  });
+
   it('keeps a message to all members of a group once', async () => {
     await using setup = await open(undefined, keepBodies);
     const { store } = setup;
