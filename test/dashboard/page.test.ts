@@ -6,7 +6,7 @@ import { hostileText, sendHostileTexts, shownHostileText } from '../support/dash
 test.runIf(chromiumPath !== undefined || process.platform === 'linux')(
   'A person signs in by the link, approves a call that waits, and sees hostile texts of agents as texts, in every view.',
   async () => {
-    const keepBodies = { kinds: ['task', 'note'], forMs: 86_400_000, bytes: 1_000_000 };
+    const keepBodies = { kinds: ['task', 'note'], ageMs: 86_400_000, bytes: 1_000_000 };
     await using here = await startAskingDashboard({ broker: { keepBodies } });
     await sendHostileTexts(here.stack);
     const eve = await here.stack.executor('eve', 'builder');

@@ -18,7 +18,10 @@ import { serverUrl } from '../support/postgres/test-store.ts';
 import { hour, startedAt } from '../support/store/test-store.ts';
 
 async function openCopiedStore(
-  options: Pick<SqliteInboxStoreOptions, 'caps' | 'dedupeWindowMs' | 'retentionMs' | 'segmentMessages'> & {
+  options: Pick<
+    SqliteInboxStoreOptions,
+    'caps' | 'keepBodies' | 'dedupeWindowMs' | 'retentionMs' | 'segmentMessages'
+  > & {
     memtableMessages: number;
   },
 ): Promise<StoreUnderTest> {
@@ -47,8 +50,8 @@ async function openCopiedStore(
 }
 
 describe.skipIf(serverUrl === undefined)('copied from SQLite to PostgreSQL at the first restart', () => {
-  inboxStoreConformance('a store with all messages in segments', (caps) =>
-    openCopiedStore({ memtableMessages: 0, ...(caps && { caps }) }),
+  inboxStoreConformance('a store with all messages in segments', (caps, keepBodies) =>
+    openCopiedStore({ memtableMessages: 0, keepBodies, ...(caps && { caps }) }),
   );
   tokenStoreConformance('a token store', async () => {
     const copied = await openCopied({

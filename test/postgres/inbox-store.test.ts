@@ -3,5 +3,7 @@ import { describe } from 'vitest';
 import { openPostgresStore, serverUrl } from '../support/postgres/test-store.ts';
 
 describe.skipIf(serverUrl === undefined)('on PostgreSQL', () => {
-  inboxStoreConformance('PostgreSQL', (caps) => openPostgresStore({ ...(caps && { caps }) }));
+  inboxStoreConformance('PostgreSQL', (caps, keepBodies) =>
+    openPostgresStore({ keepBodies, ...(caps && { caps }) }),
+  );
 });

@@ -116,6 +116,37 @@ describe.skipIf(serverUrl === undefined)('signalbox store copy', () => {
     expect(verified).toMatchObject({ code: 0, stdout: expect.stringContaining('change') });
   });
 
+  it('copies the bodies that are kept, also those that only the log of commits has', async () => {
+    await using site = await makeSite();
+    const keepBodies = { kinds: ['note'], ageMs: 1000 * hourMs, bytes: 1e9 };
+    mkdirSync(site.data);
+    {
+      const file = join(site.data, 'messages.db');
+      await using store = await openSqliteInboxStore({ file, durability: 'process', keepBodies });
+      const copies = { agents: ['bob', 'rosa'], partial: false };
+      for (const [id, body] of Object.entries({ old: 'Grüße', new: 'greetings\0', group: 'to all' })) {
+        const messages = [{ ...message(id), thread: 't', body, ...(id === 'group' && { copies }) }];
+        const other = { ...message(`other-${id}`), kind: 'call', thread: 't' };
+        const [one] = await store.commit({ messages: [...messages, other], settlements: [], attempts: [] });
+        const { seq } = one as { seq: number };
+        const settlements = [{ inbox: 'inbox', seq, outcome: 'acked' as const }];
+        await store.commit({ messages: [], settlements, attempts: [] });
+        if (id === 'old') while (await store.kept.index(0));
+      }
+    }
+    expect(jsonOf(await site.copy())).toMatchObject({ counts: { kept_body: 3 } });
+    await using store = await openMessages({ ...site.target, keepBodies });
+    expect(await store.kept.thread('t', 0, 9, 1e9)).toMatchObject([
+      { id: 'old', body: 'Grüße' },
+      { id: 'new', body: 'greetings\0' },
+      { id: 'group', body: 'to all', inbox: 'inbox' },
+    ]);
+    expect(await site.sql('SELECT seq FROM @kept_body WHERE words IS NULL')).toEqual([]);
+    expect(await store.kept.threads({ words: ['GRU'], limit: 9 })).toMatchObject({
+      threads: [{ newest: { id: 'old' }, messages: 3 }],
+    });
+  });
+
   it('refuses what a broker uses, tables that are there, damage, and arguments that say something else', async () => {
     await using site = await makeSite();
     {

@@ -346,7 +346,7 @@ describe('Messages on their way through the store', () => {
   });
 
   it('counts what is pending as before when there is no room to take a dead letter back', async () => {
-    await using setup = await openStore({ caps: { store: { bytes: 400_000 } } });
+    await using setup = await openStore({ caps: { store: { bytes: 460_000 } } });
     const [buried] = await commit(setup, [{ ...message('large'), body: 'x'.repeat(120_000) }]);
     await settle(setup, [buried!], 'dead');
     let headSeq = 0;

@@ -6,7 +6,7 @@ import { statementOf } from './database/statement.ts';
 import { isLockTimeout } from './database/store-errors.ts';
 
 /** The version of the tables. */
-export const schemaVersion = 3;
+export const schemaVersion = 4;
 
 const name = 'text COLLATE "C" NOT NULL';
 
@@ -132,6 +132,21 @@ const tables = `
 
   -- Settled messages are in one table for each span of time, which is dropped whole: see inbox-store/settled-slices.ts.
   CREATE TABLE @slice (number int PRIMARY KEY, begun_at bigint NOT NULL, ended_at bigint);
+
+  -- Bodies that are kept for people to read, with the threads of their messages: see inbox-store/kept-body-table.ts. words is null until
+  -- the words of a body were added. The bytes of all of them are the sum of what the brokers have added and removed, so that no two brokers
+  -- change the same row of kept_amount.
+  CREATE TABLE @kept_body (
+    seq bigint PRIMARY KEY, thread ${name}, id ${name}, correlation_id text COLLATE "C", sender ${name}, recipient ${name}, inbox ${name},
+    kind ${name}, created_at bigint NOT NULL, size int NOT NULL, body bytea NOT NULL, words tsvector
+  ) WITH (${busy});
+  ALTER TABLE @kept_body ALTER COLUMN body SET STORAGE EXTERNAL;
+  CREATE INDEX ON @kept_body (thread, (seq + 0));
+  CREATE INDEX ON @kept_body (sender, (seq + 0));
+  CREATE INDEX ON @kept_body (recipient, (seq + 0));
+  CREATE INDEX ON @kept_body ((seq + 0)) WHERE words IS NULL;
+  CREATE INDEX ON @kept_body USING gin (words);
+  CREATE TABLE @kept_amount (broker text PRIMARY KEY, bytes bigint NOT NULL) WITH (fillfactor = 50, ${busy});
 
   -- Requests that can or could be answered, and whose slice was dropped.
   CREATE TABLE @open_request (

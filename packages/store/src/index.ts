@@ -43,15 +43,15 @@ export type {
   WaitingAgent,
   WaitingPage,
 } from './inbox-store.ts';
-export {
-  type KeepBodies,
-  type KeptBodies,
-  type KeptBody,
-  type KeptThread,
-  type KeptThreadsPage,
-  type ThreadsQuery,
-  textOfBody,
+export type {
+  KeepBodies,
+  KeptBodies,
+  KeptBody,
+  KeptThread,
+  KeptThreadsPage,
+  ThreadsQuery,
 } from './kept-bodies.ts';
+export { textOfBody } from './kept-rules.ts';
 export type {
   GroupFields,
   NewMessage,

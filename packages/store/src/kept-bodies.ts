@@ -3,7 +3,7 @@ export interface KeepBodies {
   /** The kinds of messages. */
   kinds: readonly string[];
   /** The longest time for which a body is kept, in milliseconds since its message was created. */
-  forMs: number;
+  ageMs: number;
   /** The bytes of bodies beyond which the oldest ones are forgotten. */
   bytes: number;
 }
@@ -70,55 +70,4 @@ export interface KeptBodies {
   thread(thread: string, afterSeq: number, limit: number, maxBytes: number): Promise<KeptBody[]>;
   /** Forgets the bodies of a thread, except those of messages that are still pending. Resolves with their number. */
   forget(thread: string): Promise<number>;
-}
-
-/** The most characters of a body that are searched. Of a longer one that is JSON, these are searched as they stand. */
-const maxSearched = 64 * 1024;
-
-/** Returns what is searched of a body: all texts in it, with words apart in scripts that are written without spaces. */
-export function searchedText(body: string): string {
-  const value = valueOf(body);
-  return apart(typeof value === 'string' ? value : textsIn(value).join(' '));
-}
-
-/** Returns the text of a body that is a text, or a JSON object with the field `text`; `undefined` for other JSON. Of a long body, the beginning. */
-export function textOfBody(body: string): string | undefined {
-  const value = valueOf(body);
-  if (typeof value === 'string') return value;
-  const { text } = (value ?? {}) as { text?: unknown };
-  return typeof text === 'string' ? text : undefined;
-}
-
-function valueOf(body: string): unknown {
-  if (body.length > maxSearched) return body.slice(0, maxSearched);
-  try {
-    return JSON.parse(body);
-  } catch {
-    return body;
-  }
-}
-
-/** Lists the texts and numbers in JSON data, in their order. */
-function textsIn(value: unknown): string[] {
-  const texts: string[] = [];
-  const left = [value];
-  while (left.length > 0) {
-    const next = left.pop();
-    if (typeof next === 'string' || typeof next === 'number') texts.push(String(next));
-    else if (typeof next === 'object' && next !== null) left.push(...Object.values(next).reverse());
-  }
-  return texts;
-}
-
-/** Returns the words of a search in the form that {@link searchedText} gives them. */
-export function searchedWords(words: readonly string[]): string[] {
-  return words.map((word) => apart(word).replaceAll('\0', ' ').trim()).filter((word) => word !== '');
-}
-
-/** Makes a word of each letter of a script that is written without spaces, so that it is found inside a sentence. */
-function apart(text: string): string {
-  return text.replace(
-    /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/gu,
-    ' $& ',
-  );
 }

@@ -22,6 +22,8 @@ export {
 export { ageOf, hasExpired, keptTimeOf, keptTimeText } from './expiry-time.ts';
 export { PageOfHistory } from './history-page.ts';
 export { startedAlready } from './journal/started-already.ts';
+export { maxCounted } from './kept-bodies.ts';
+export { keptBodiesOf, keptOverheadBytes, searchedText, searchedWords } from './kept-rules.ts';
 export {
   type Ending,
   foundMessageOf,

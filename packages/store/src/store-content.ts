@@ -1,5 +1,6 @@
 import { createHash, hash as hashOf } from 'node:crypto';
 import type { AuditChain, AuditRow } from './audit-log.ts';
+import type { KeptBody } from './kept-bodies.ts';
 import type { LoggedMessage } from './logged-message.ts';
 import type { ForgottenRequest } from './open-requests.ts';
 import type { HoldRecord, TokenRecord } from './token-store.ts';
@@ -15,6 +16,8 @@ export interface ContentItems {
   message: LoggedMessage;
   scheduled: { message: LoggedMessage; sentAt: number };
   dead_letter: LoggedMessage;
+  /** The words of bodies are not copied: they follow from the bodies. */
+  kept_body: KeptBody;
   /** Requests of which nothing else is stored. */
   request: ForgottenRequest & { requester: string; id: string; inbox: string };
   journal: { inbox: string; generation: string; foreignUpTo: number; epoch: string };
@@ -85,6 +88,7 @@ type Item = ContentPart['items'][number];
 function plainOf(kind: ContentKind, item: Item, bodies: 'whole' | 'hashed'): unknown {
   if ('shared' in item) return plainMessage(item, bodies, kind === 'message' && item.ending !== undefined);
   if ('message' in item) return [plainMessage(item.message, bodies, false), item.sentAt];
+  if ('body' in item) return { ...item, body: hashedBody(item.body, bodies) };
   return item;
 }
 
@@ -105,12 +109,16 @@ function plainMessage(message: LoggedMessage, bodies: 'whole' | 'hashed', isSett
     group,
     thread,
     size,
-    body: body === undefined || bodies === 'hashed' ? body : hashOf('sha256', body, 'hex'),
+    body: body === undefined ? undefined : hashedBody(body, bodies),
     ...(!isSettled && { tokenId, isCounted, attempts }),
     answered,
     takers,
     ending: ending && { ...ending, reason: ending.reason?.replaceAll('\0', '\ufffd') },
   };
+}
+
+function hashedBody(body: string, bodies: 'whole' | 'hashed'): string {
+  return bodies === 'hashed' ? body : hashOf('sha256', body, 'hex');
 }
 
 /** Makes JSON write the fields of objects in the order of their names. */

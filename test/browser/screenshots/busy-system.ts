@@ -63,7 +63,7 @@ export async function startBusySystem(): Promise<DashboardStack> {
       counter: false,
       broker: {
         durability: 'full',
-        keepBodies: { kinds: ['note', 'ask', 'reply', 'task'], forMs: 24 * hour, bytes: 100_000_000 },
+        keepBodies: { kinds: ['note', 'ask', 'reply', 'task'], ageMs: 24 * hour, bytes: 100_000_000 },
       },
       journal,
       servers: hosted,

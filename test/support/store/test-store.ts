@@ -94,6 +94,7 @@ export function edit(file: string, sql: string): void {
 /** Overwrites a text in a database file with another one of the same length. */
 export function replaceText(file: string, text: string, other: string): void {
   const content = readFileSync(file);
-  content.write(other, content.indexOf(text));
+  // A page of the file may hold what SQLite does not read any more.
+  for (let at = content.indexOf(text); at >= 0; at = content.indexOf(text, at + 1)) content.write(other, at);
   writeFileSync(file, content);
 }

@@ -94,7 +94,7 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
     policies: sendPolicies(config.roles),
     roles: namedRoles(config),
     groups: config.groups,
-    ...(keepBodies && { keepBodies: { ...keepBodies, forMs: keepBodies.ageMs } }),
+    ...(keepBodies && { keepBodies }),
     limits: config.broker.limits,
     roleLimits: roleLimits(config.roles),
     insecure,

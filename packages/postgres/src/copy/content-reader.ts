@@ -3,6 +3,7 @@ import type { ContentItems, ContentPart, LoggedMessage } from '@signalbox/store/
 import { type ChainRow, chainColumns, chainOf } from '../audit-chains.ts';
 import type { Transaction } from '../database/attempt.ts';
 import type { PostgresDatabase } from '../database/database.ts';
+import { type KeptRow, keptBodyOf, keptColumns } from '../inbox-store/kept-body-table.ts';
 import {
   type MessageRow,
   messageColumns,
@@ -55,6 +56,10 @@ export async function* postgresContent(
     `SELECT ${messageColumns('m')}, ${bodyHash}, m.dead_at AS "deadAt", m.reason FROM @dead_letter m`,
   ))
     yield { kind: 'dead_letter', items: page.map(deadMessageOf) };
+  for await (const page of rows<KeptRow & { body: Buffer }>(
+    `SELECT ${keptColumns}, ${bodyHash} FROM @kept_body m`,
+  ))
+    yield { kind: 'kept_body', items: page.map(({ body, ...row }) => keptBodyOf(row, body)) };
   for await (const page of rows<Omit<ContentItems['request'], 'thread'> & { details: string }>(
     'SELECT seq, requester, id, inbox, open_until AS "openUntil", is_over AS "isOver", takers, details FROM @open_request',
   ))

@@ -3,6 +3,7 @@ import type { ContentItems, ContentPart, LoggedMessage } from '@signalbox/store/
 import type { Transaction } from '../database/attempt.ts';
 import type { PostgresDatabase } from '../database/database.ts';
 import type { Value } from '../database/statement.ts';
+import { insertKept, keptValues } from '../inbox-store/kept-body-table.ts';
 import {
   insertMessages,
   insertPending,
@@ -53,6 +54,8 @@ export class ContentWriter {
             items.map(({ ending }) => textOf(ending?.reason ?? null)),
           ]),
         );
+      case 'kept_body':
+        return this.#run(insertKept, keptValues(items, this.#database.broker, 'with words'));
       case 'request':
         return this.#addRequests(items);
       case 'journal':

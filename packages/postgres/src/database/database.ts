@@ -92,6 +92,8 @@ export class PostgresDatabase implements AsyncDisposable {
   readonly servers: readonly string[];
   /** The schema, which needs no quotes in SQL. */
   readonly schema: string;
+  /** The name of the broker that uses it. */
+  readonly broker: string;
   /** Names the database in errors. */
   readonly place: string;
   readonly #direct: readonly string[] | undefined;
@@ -114,6 +116,7 @@ export class PostgresDatabase implements AsyncDisposable {
     if (!schemaNames.pattern.test(schema))
       throw new StoreError('store_refused', `broker.store.schema ${schemaNames.problem}. It is '${schema}'.`);
     this.schema = schema;
+    this.broker = options.broker;
     this.place = `${placeOf(this.servers.map(targetOf))}, schema '${schema}'`;
     const onOpened = (connection: Connection): void => this.#accept(connection.facts);
     const deps = { servers: this.servers, patienceMs, monotonic, onOpened };
@@ -166,7 +169,7 @@ export class PostgresDatabase implements AsyncDisposable {
     this.#facts = { ...this.facts, ...facts };
   }
 
-  /** Makes a statement that connections keep prepared. In its text `@` stands for the schema. */
+  /** Makes a statement that connections keep prepared. In its text `@` before a name stands for the schema. */
   statement(text: string): Statement {
     this.#statements++;
     return statementOf(`s${this.#statements}`, this.inSchema(text));
@@ -177,9 +180,9 @@ export class PostgresDatabase implements AsyncDisposable {
     return statementOf('', this.inSchema(text));
   }
 
-  /** Replaces `@` in SQL by the schema. */
+  /** Replaces `@` before a name in SQL by the schema. */
   inSchema(text: string): string {
-    return text.replaceAll('@', `${this.schema}.`);
+    return text.replaceAll(/@(?=\w)/g, `${this.schema}.`);
   }
 
   /** Reads rows outside of a transaction. */

@@ -3,6 +3,7 @@ import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
 import { idKey, sliceName } from '../schema.ts';
 import type { Loaded } from './batch-loader.ts';
+import type { KeptBodyTable } from './kept-body-table.ts';
 import {
   insertMessages,
   insertPending,
@@ -16,6 +17,7 @@ import type { WorkingMessage } from './working-set.ts';
 /** Writes the changes of a transaction, with one statement for each table. */
 export class BatchSaver {
   readonly #database: PostgresDatabase;
+  readonly #kept: KeptBodyTable;
   readonly #insert: Statement;
   readonly #insertScheduled: Statement;
   readonly #insertDead: Statement;
@@ -28,8 +30,9 @@ export class BatchSaver {
   readonly #agents: Statement;
   readonly #pairs: Statement;
 
-  constructor(database: PostgresDatabase) {
+  constructor(database: PostgresDatabase, kept: KeptBodyTable) {
     this.#database = database;
+    this.#kept = kept;
     this.#insert = database.statement(insertPending);
     this.#insertScheduled = database.statement(insertMessages('scheduled', [['sent_at', 'bigint']]));
     this.#insertDead = database.statement(
@@ -76,6 +79,10 @@ export class BatchSaver {
   save(transaction: Transaction, { set, counts, scheduled, dead, slices }: Loaded, now: number): void {
     const messages = [...set.messages()];
     this.#saveMessages(transaction, messages);
+    this.#kept.save(
+      transaction,
+      messages.filter(({ place }) => place === 'new'),
+    );
     this.#settle(transaction, messages, slices.settle, now);
     const ended = messages.filter(({ place, ending }) => place === 'new' && ending);
     if (ended.length > 0) transaction.write(slices.add, settledValues(ended));

@@ -14,6 +14,8 @@ import type {
   InboxStore,
   JournalBound,
   JournalClaim,
+  KeepBodies,
+  KeptBodies,
   KeptTime,
   RequestKey,
   RequestState,
@@ -47,6 +49,7 @@ import { BatchPlan } from './batch-plan.ts';
 import { BatchSaver } from './batch-saver.ts';
 import { DeadLetterReader } from './dead-letter-reader.ts';
 import { JournalBindings } from './journal-bindings.ts';
+import { KeptBodyTable } from './kept-body-table.ts';
 import { MessageReader } from './message-reader.ts';
 import { ScheduledReader } from './scheduled-reader.ts';
 import { maxAttempts, type RetentionLimits, SettledSlices } from './settled-slices.ts';
@@ -85,6 +88,11 @@ export interface PostgresInboxStoreOptions extends Partial<RetentionLimits> {
   /** Tells whether an agent has the cap `privilegedRecipient`. By default no agent has. */
   isPrivileged?: (agent: string) => boolean;
   deadLetters?: Partial<DeadLetterLimits>;
+  /**
+   * The bodies that are kept after their messages were settled. By default none are, and those that were kept are forgotten. For how long
+   * and how many, the broker decides that keeps house.
+   */
+  keepBodies?: KeepBodies | undefined;
   /** Returns epoch milliseconds. */
   now?: () => number;
   /** Returns monotonic milliseconds. */
@@ -118,6 +126,7 @@ class PostgresInboxStore implements InboxStore {
   readonly dedupeWindowMs: number;
   readonly dead: DeadLetters;
   readonly scheduled: ScheduledMessages;
+  readonly kept: KeptBodies;
   readonly #database: PostgresDatabase;
   readonly #cluster: InboxCluster;
   readonly #told: ToldBrokers;
@@ -164,7 +173,9 @@ class PostgresInboxStore implements InboxStore {
     this.#time = new TrustedTime(limits.dedupeWindowMs, { now, monotonic });
     this.#slices = new SettledSlices(database, limits, now);
     this.#loader = new BatchLoader(database, this.#slices, cluster);
-    this.#saver = new BatchSaver(database);
+    const kept = new KeptBodyTable(database, options.keepBodies, () => this.#keepsHouse);
+    this.kept = kept;
+    this.#saver = new BatchSaver(database, kept);
     this.#reader = new MessageReader(database, this.#slices, () => this.#time.now());
     this.#letters = new DeadLetterReader(database);
     this.#later = new ScheduledReader(database);
@@ -442,7 +453,8 @@ class PostgresInboxStore implements InboxStore {
           return value;
         });
         told();
-        this.#amount.add(plan.numbers, plan.bytes);
+        // Each of the bodies may be kept, too.
+        this.#amount.add(plan.numbers, this.kept.keeps ? 2 * plan.bytes : plan.bytes);
         return result;
       } catch (thrown) {
         if (attempt === maxAttempts) throw thrown;

@@ -8,8 +8,8 @@ const messageOverheadBytes = 512;
 const trustedBytes = 64 * 1024 * 1024;
 
 /**
- * The bytes of everything that is stored: bodies, a part for each message, and the tables of settled messages. Settled rows that the server
- * has not cleared away yet do not count.
+ * The bytes of everything that is stored: bodies, a part for each message, the tables of settled messages, and kept bodies. Settled rows
+ * that the server has not cleared away yet do not count.
  */
 export class StoredAmount {
   readonly #database: PostgresDatabase;
@@ -25,7 +25,8 @@ export class StoredAmount {
     this.#measure = database.statement(
       `SELECT ((SELECT coalesce(sum((pending + scheduled) * ${messageOverheadBytes} + bytes + scheduled_bytes), 0) FROM @inbox)
          + (SELECT coalesce(sum(size + ${messageOverheadBytes}), 0) FROM @dead_letter)
-         + (SELECT coalesce(sum(pg_total_relation_size(to_regclass('@settled_' || number))), 0) FROM @slice))::bigint AS bytes`,
+         + (SELECT coalesce(sum(pg_total_relation_size(to_regclass('@settled_' || number))), 0) FROM @slice)
+         + (SELECT coalesce(sum(bytes), 0) FROM @kept_amount))::bigint AS bytes`,
     );
   }
 

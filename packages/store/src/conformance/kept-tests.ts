@@ -4,7 +4,7 @@ import type { ThreadsQuery } from '../kept-bodies.ts';
 import { ack, append, commit, message, type OpenStore, seqOf } from './store-under-test.ts';
 
 const hour = 3_600_000;
-const keepBodies = { kinds: ['note', 'ask'], forMs: hour, bytes: 100_000 };
+const keepBodies = { kinds: ['note', 'ask'], ageMs: hour, bytes: 100_000 };
 
 async function threadsOf(store: InboxStore, query: Partial<ThreadsQuery> = {}): Promise<string[]> {
   const { threads } = await store.kept.threads({ limit: 99, ...query });
@@ -87,6 +87,64 @@ export function keptTests(open: OpenStore): void {
     const second = await store.kept.threads({ limit: 2, cursor: first.cursor! });
     expect(second.threads.map(({ newest }) => newest.thread)).toEqual(['b']);
     expect(second.cursor).toBeUndefined();
+  });
+
+  it('finds words whatever their accents, capitals, widths and punctuation, and several as one only in their order', async () => {
+    await using setup = await open(undefined, keepBodies);
+    const { store } = setup;
+    await append(store, [
+      message({ id: 'a', body: '{"text":"See https://example.org/Last_report.txt, (Ann@site): 3.14"}' }),
+      message({ id: 'b', body: 'ÉCOLE ΣΑΣ ﬁne ＡＢＣ ｶﾞｽ Čeština хороший\u0000end' }),
+      message({ id: 'c', body: `${'x'.repeat(3000)} 'quoted':1 & | ! <-> \\ "` }),
+    ]);
+    const found: [thread: string, ...words: string[]][] = [
+      ...([
+        ['a', 'example'],
+        ['a', 'report', 'LAST'],
+        ['a', 'example.org/la'],
+        ['a', 'ann@site'],
+      ] as const),
+      ...([
+        ['b', 'ecole'],
+        ['b', 'École'],
+        ['b', 'σας'],
+        ['b', 'fine abc'],
+        ['b', 'ガス'],
+        ['b', 'хорошии'],
+      ] as const),
+      ...([
+        ['b', 'cest', 'end'],
+        ['c', "'quoted"],
+        ['c', 'x'.repeat(2999)],
+        ['c', '1', '&', 'quoted'],
+      ] as const),
+    ].map(([thread, ...words]) => [thread, ...words]);
+    for (const [thread, ...words] of found) expect(await threadsOf(store, { words })).toEqual([thread]);
+    for (const words of [['org.example'], ['site@ann'], ['cole'], ['&'], ['|', '"'], ['quoted & 2']])
+      expect(await threadsOf(store, { words })).toEqual([]);
+  });
+
+  it('finds words of large bodies in any script, as far as bodies are searched', async () => {
+    await using setup = await open(undefined, { ...keepBodies, bytes: 1e8 });
+    const { store } = setup;
+    const letters = (from: number, count: number, between: string): string =>
+      Array.from({ length: count }, (_, n) => String.fromCodePoint(from + n)).join(between);
+    const numbers = Array.from({ length: 400_000 }, (_, n) => n.toString(36)).join(' ');
+    const bodies = {
+      han: letters(0x4e00, 20_000, '') + letters(0x20000, 22_000, ''),
+      hangul: `${letters(0xac00, 11_000, '')} ${letters(0xac00, 11_000, '.')}`,
+      numbers,
+      json: JSON.stringify({ text: numbers, more: numbers }),
+      ligatures: '\ufdfa'.repeat(60_000),
+      none: '\u0301\u0301 \ud83d\ude00 '.repeat(10_000),
+    };
+    for (const [id, body] of Object.entries(bodies)) await append(store, [message({ id, body })]);
+    await indexAll(store, 0);
+    expect(await threadsOf(store, { words: [letters(0x4e10, 3, '')] })).toEqual(['han']);
+    expect(await threadsOf(store, { words: [letters(0xac00, 600, '')] })).toEqual(['hangul']);
+    expect(await threadsOf(store, { words: ['9zz'] })).toEqual(['json', 'numbers']);
+    expect(await threadsOf(store, { words: ['zzzzz'] })).toEqual([]);
+    expect(await threadsOf(store)).toEqual(Object.keys(bodies).reverse());
   });
 
   it('keeps a message to all members of a group once', async () => {

@@ -76,7 +76,7 @@ function seesBodies({ token }: Caller): boolean {
 }
 
 function keepsOf({ keeps }: KeptBodies): Pick<AdminResult<'thread'>, 'keeps'> {
-  return keeps ? { keeps: { kinds: [...keeps.kinds], age_ms: keeps.forMs, bytes: keeps.bytes } } : {};
+  return keeps ? { keeps: { kinds: [...keeps.kinds], age_ms: keeps.ageMs, bytes: keeps.bytes } } : {};
 }
 
 async function describe(

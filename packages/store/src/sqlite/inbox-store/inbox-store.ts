@@ -225,6 +225,7 @@ export class SqliteInboxStore implements InboxStore {
     this.#markWritten();
     this.dead = this.#openDeadLetters();
     this.scheduled = this.#openScheduled();
+    this.#noteKinds(keepBodies);
     this.kept = this.#openKept(keepBodies);
     shrinkWhileOpen(db, file);
   }
@@ -405,6 +406,13 @@ export class SqliteInboxStore implements InboxStore {
       list: async (query) => this.#transactions.attempt(() => table.list(query)),
       cancel: (inbox, sender, id) => this.#durably(() => this.#cancelScheduled(inbox, sender, id)),
     };
+  }
+
+  /** Notes which kinds are kept, for programs that read the log and do not know the configuration. */
+  #noteKinds(keeps: KeepBodies | undefined): void {
+    const kinds = JSON.stringify(keeps?.kinds ?? []);
+    if ((this.#meta.text('kept_kinds') ?? '[]') === kinds) return;
+    this.#transactions.write(() => this.#freeing(() => this.#meta.set('kept_kinds', kinds)));
   }
 
   #openKept(keeps: KeepBodies | undefined): KeptBodies {

@@ -6,10 +6,9 @@ import {
   type KeptThread,
   type KeptThreadsPage,
   maxCounted,
-  searchedText,
-  searchedWords,
   type ThreadsQuery,
 } from '../../kept-bodies.ts';
+import { keptBodiesOf, keptOverheadBytes, searchedText, searchedWords } from '../../kept-rules.ts';
 import type { LoggedMessage } from '../../logged-message.ts';
 import type { CommitLog } from '../log-structured/commit-log.ts';
 import { decodeRecord } from '../log-structured/record-codec.ts';
@@ -22,8 +21,6 @@ const bytesPerStep = 256 * 1024;
 const forgottenPerStep = 200;
 /** The most messages that a page of threads looks at. Then the page ends, although it may have room. */
 const readPerPage = 5000;
-/** The approximate bytes that a body takes besides its own. */
-const overheadBytes = 200;
 
 interface Row {
   seq: number;
@@ -66,6 +63,7 @@ export class KeptBodyTable {
   readonly #matching: Statement<[match: string, before: number], number>;
   readonly #matches: Statement<[match: string, seq: number], number>;
   readonly #bytesOf: Statement<[], number>;
+  readonly #rows: Statement<[], Row>;
   /** The bytes of everything that is kept in the table. */
   #bytes: number;
 
@@ -115,14 +113,21 @@ export class KeptBodyTable {
       .prepare<[string, number], number>('SELECT 1 FROM kept_words WHERE words MATCH ? AND rowid = ?')
       .pluck();
     this.#bytesOf = db
-      .prepare<[], number>(`SELECT coalesce(sum(size + ${overheadBytes}), 0) FROM kept_body`)
+      .prepare<[], number>(`SELECT coalesce(sum(size + ${keptOverheadBytes}), 0) FROM kept_body`)
       .pluck();
+    this.#rows = db.prepare(`SELECT ${columns} FROM kept_body ORDER BY seq`);
     this.#bytes = this.#bytesOf.get() ?? 0;
   }
 
   /** Reads again what is in memory, after a rollback. */
   reload(): void {
     this.#bytes = this.#bytesOf.get() ?? 0;
+  }
+
+  /** Returns all bodies: those in the table, and those that the log still holds. */
+  *all(): Iterable<KeptBody> {
+    for (const row of this.#rows.iterate()) yield keptBodyOf(row);
+    yield* keptBodiesOf(this.#logged(), this.#kinds, this.#meta.number('seq_kept') ?? 0);
   }
 
   /** Takes some bodies from the log, and skips the oldest if there are too many. Returns true if there are more up to the commit `upTo`. */
@@ -215,39 +220,38 @@ export class KeptBodyTable {
     return agent === undefined ? this.#all.iterate(before) : this.#ofAgent.iterate({ agent, before });
   }
 
+  *#logged(): Iterable<LoggedMessage> {
+    for (const { number, kept: _, ...record } of this.#log.toKeep()) {
+      const found: LoggedMessage[] = [];
+      decodeRecord(record, number, { ...noOperations, put: (message) => found.push(message) });
+      yield* found;
+    }
+  }
+
   #take(messages: readonly LoggedMessage[]): void {
-    const groups = new Set<string>();
     let highest = this.#meta.number('seq_kept') ?? 0;
-    for (const message of messages) {
-      const { seq, shared, id, correlationId = null, thread, size, body, group } = message;
-      // A message of a segment that changes is in the log once more.
-      if (body === undefined || seq <= highest || !this.#kinds.has(shared.kind)) continue;
-      const inbox = group?.copyOf ?? shared.inbox;
-      const copy = `${shared.sender}\n${inbox}\n${id}`;
-      if (group?.copyOf !== undefined && groups.has(copy)) continue;
-      groups.add(copy);
-      highest = seq;
-      const { sender, kind, createdAt } = shared;
-      const names = { thread: thread ?? correlationId ?? id, sender, recipient: agentOf(inbox), inbox, id };
-      this.#insert.run({ seq, ...names, createdAt, size, kind, correlationId, body });
+    for (const kept of keptBodiesOf(messages, this.#kinds, highest)) {
+      const { seq, inbox, correlationId = null, size, body } = kept;
+      this.#insert.run({ ...kept, correlationId, recipient: agentOf(inbox) });
       this.#insertWords.run(seq, searchedText(body));
-      this.#bytes += size + overheadBytes;
+      this.#bytes += size + keptOverheadBytes;
+      highest = seq;
     }
     this.#meta.set('seq_kept', highest);
   }
 
   #isOld(createdAt: number, now: number): boolean {
-    return createdAt <= now - this.#keeps.forMs || this.#bytes > this.#keeps.bytes;
+    return createdAt <= now - this.#keeps.ageMs || this.#bytes > this.#keeps.bytes;
   }
 
   #forgetOne(seq: number, size: number): void {
     this.#delete.run(seq);
     this.#deleteWords.run(seq);
-    this.#bytes -= size + overheadBytes;
+    this.#bytes -= size + keptOverheadBytes;
   }
 }
 
-const nothing: KeepBodies = { kinds: [], forMs: 0, bytes: 0 };
+const nothing: KeepBodies = { kinds: [], ageMs: 0, bytes: 0 };
 
 const noOperations = { settle() {}, setAttempts() {}, setAnswered() {}, setTaken() {} };
 

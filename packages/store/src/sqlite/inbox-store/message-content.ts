@@ -6,6 +6,7 @@ import { DeadLetterTable } from './dead-letter-table.ts';
 import { markFile, presentBoot, readMark } from './durable-mark.ts';
 import { defaultLimits } from './inbox-store.ts';
 import { allBindings } from './journal-table.ts';
+import { KeptBodyTable } from './kept-body-table.ts';
 import { MetaTable } from './meta-table.ts';
 import { inspect } from './recovery.ts';
 import { ScheduledTable } from './scheduled-table.ts';
@@ -40,4 +41,7 @@ export function* messageContent(db: Database, file: string): Iterable<ContentEnt
   for (const item of new ScheduledTable(db, { usage, onDamage }).all()) yield ['scheduled', item];
   for (const message of new DeadLetterTable(db, { monotonic, usage, onDamage }).messages())
     yield ['dead_letter', message];
+  const kinds = JSON.parse(meta.text('kept_kinds') ?? '[]') as string[];
+  for (const body of new KeptBodyTable(db, meta, messages.log, { kinds, ageMs: 0, bytes: 0 }).all())
+    yield ['kept_body', body];
 }

@@ -9,6 +9,7 @@ export type MetaKey =
   | 'log_dropped'
   | 'log_kept'
   | 'seq_kept'
+  | 'kept_kinds'
   | 'time'
   | 'proofs'
   | 'restored_at';
@@ -32,7 +33,7 @@ export class MetaTable {
   }
 
   /** Returns a text; `undefined` if it was never set, or was damaged. */
-  text(key: 'time'): string | undefined {
+  text(key: 'time' | 'kept_kinds'): string | undefined {
     const value = this.#read(key);
     return typeof value === 'string' ? value : undefined;
   }
