@@ -19,13 +19,14 @@ import type { Transaction } from '../database/attempt.ts';
 import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement, Value } from '../database/statement.ts';
 
-/** The most bodies, and the most of their bytes, whose words one step adds: about two milliseconds of work. */
+/** The most bodies, and the most of their bytes, whose words one step adds. It delays the commits behind it by some milliseconds. */
 const messagesPerStep = 100;
 const bytesPerStep = 64 * 1024;
 /** The most bodies that one step forgets. */
 const forgottenPerStep = 200;
 /** The most messages that a page of threads looks at. Then the page ends, although it may have room. */
 const readPerPage = 5000;
+/** The most of them that one statement reads. */
 const readAtOnce = 500;
 /** The most characters of a word that are compared. PostgreSQL stores at most 2046 bytes. */
 const maxWordLength = 500;

@@ -89,7 +89,7 @@ export function keptTests(open: OpenStore): void {
     expect(second.cursor).toBeUndefined();
   });
 
-  it('finds words whatever their accents, capitals, widths and punctuation, and several as one only in their order', async () => {
+  it('finds words with other accents, capitals, widths and punctuation, and several as one only in their order', async () => {
     await using setup = await open(undefined, keepBodies);
     const { store } = setup;
     await append(store, [
