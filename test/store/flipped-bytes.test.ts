@@ -23,6 +23,7 @@ async function smallStore(directory: string): Promise<string> {
     memtableMessages: 30,
     segmentMessages: 16,
     reserveBytes: 4096,
+    keepBodies: { kinds: ['ask'], ageMs: 1e12, bytes: 1e6 },
     retentionMs: 1,
     dedupeWindowMs: 1,
     file,
@@ -57,6 +58,7 @@ async function smallStore(directory: string): Promise<string> {
     attempts: [],
     settlements: [],
   });
+  while (await store.kept.index(startedAt));
   await store.bindJournal('bob', { previous: [], next: 'one' });
   await store[Symbol.asyncDispose]();
   return file;
@@ -190,4 +192,30 @@ it('A message that comes again is known again, although the index of its id was 
   const [first, second] = await store.commit({ messages: again, attempts: [], settlements: [] });
   expect([first?.result, second?.result]).toEqual(['duplicate', 'duplicate']);
   expect(reports.join()).toMatch(/segment \d+ was damaged and is repaired: no pending message is lost/);
+});
+
+it('Words of kept bodies are found again after their index was damaged, and a damaged body is left out.', async () => {
+  await using directory = await tempDir();
+  const file = await smallStore(directory.path);
+  edit(file, "UPDATE kept_words_data SET block = x'00112233445566778899'");
+  edit(file, "UPDATE kept_body SET body = 'altered' WHERE id = 'm-3-1'");
+  expect((await verifyInboxStore(file)).problems.join()).toMatch(
+    /the body of message \d+ that is kept is damaged/,
+  );
+  await using store = await openSqliteInboxStore({
+    file,
+    durability: 'process',
+    now: () => startedAt,
+    keepBodies: { kinds: ['ask'], ageMs: 1e12, bytes: 1e6 },
+  });
+  const found = async (word: string): Promise<string[]> => {
+    const { threads } = await store.kept.threads({ words: [word], limit: 9 });
+    return threads.map(({ newest }) => newest.id);
+  };
+  const messages = [{ ...messageOf(30, 1), body: 'a late word' }];
+  await store.commit({ messages, attempts: [], settlements: [] });
+  expect(await found('late')).toEqual(['m-30-1']);
+  expect(await found('m-3-2m')).toEqual(['m-3-2']);
+  expect(await found('altered')).toEqual([]);
+  expect(await store.kept.thread('m-3-1', 0, 9, 1e6)).toEqual([]);
 });

@@ -12,7 +12,7 @@ const maxSearched = 64 * 1024;
  * script that is written without spaces is a word.
  */
 export function searchedText(body: string): string {
-  const value = valueOf(body);
+  const value = readable(body);
   return folded(typeof value === 'string' ? value : textsIn(value).join(' '));
 }
 
@@ -21,7 +21,7 @@ export function searchedText(body: string): string {
  * beginning.
  */
 export function textOfBody(body: string): string | undefined {
-  const value = valueOf(body);
+  const value = readable(body);
   if (typeof value === 'string') return value;
   const { text } = (value ?? {}) as { text?: unknown };
   return typeof text === 'string' ? text : undefined;
@@ -59,7 +59,7 @@ export function* keptBodiesOf(
 }
 
 /** Reads a body that is JSON and not too long to be searched whole. Any other body is a text. */
-function valueOf(body: string): unknown {
+function readable(body: string): unknown {
   if (body.length > maxSearched) return body.slice(0, maxSearched);
   try {
     return JSON.parse(body);

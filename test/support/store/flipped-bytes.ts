@@ -43,12 +43,12 @@ export async function flipBytes(
   return { missed, unused };
 }
 
-/** Returns everything that SQL can read in a database: its tables and all their rows. */
+/** Returns everything that SQL can read in a database: its tables and all their rows, without the index of words, which is made anew. */
 export function contentOf(file: string): string {
   const db = new Database(file, { readonly: true });
   try {
     const schema = db.prepare<[], { type: string; name: string }>('SELECT * FROM sqlite_schema').all();
-    const tables = schema.filter(({ type }) => type === 'table');
+    const tables = schema.filter(({ type, name }) => type === 'table' && !name.startsWith('kept_words'));
     const rows = tables.map(({ name }) => db.prepare(`SELECT * FROM ${name}`).all());
     const version = db.pragma('user_version', { simple: true });
     return JSON.stringify([schema, rows, version]);

@@ -83,7 +83,7 @@ export function select(file: string, sql: string): unknown[] {
 }
 
 export function edit(file: string, sql: string): void {
-  const db = new Database(file);
+  const db = new Database(file).unsafeMode();
   try {
     db.exec(sql);
   } finally {

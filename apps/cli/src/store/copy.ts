@@ -20,6 +20,7 @@ const names: Readonly<Record<string, string>> = {
   message: 'messages, settled ones without their bodies',
   scheduled: 'scheduled messages',
   dead_letter: 'dead letters',
+  kept_body: 'bodies of settled messages that are kept',
   request: 'requests that can be answered or were, without their messages',
   journal: 'inboxes with a journal',
   token: 'tokens',

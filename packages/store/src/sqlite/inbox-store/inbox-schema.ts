@@ -1,3 +1,8 @@
+/** The index of the words of bodies that are kept. */
+export const keptWordsSchema = `CREATE VIRTUAL TABLE kept_words USING fts5(
+    words, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2'
+  );`;
+
 /**
  * Metadata comes before `body`, so that reading it never touches the overflow pages of a large one.
  */
@@ -31,17 +36,15 @@ export const inboxSchema = `
   -- these are in kept_body, of which "kept" has the bytes.
   CREATE TABLE commit_log (number INTEGER PRIMARY KEY, kept INTEGER NOT NULL, entries TEXT NOT NULL, bodies BLOB NOT NULL);
 
-  -- Bodies that are kept, with the threads of their messages, and their words.
+  -- Bodies that are kept, with the threads of their messages. Their words can be found again from the bodies.
   CREATE TABLE kept_body (
     seq INTEGER PRIMARY KEY, thread TEXT NOT NULL, sender TEXT NOT NULL, recipient TEXT NOT NULL, created_at INTEGER NOT NULL,
-    size INTEGER NOT NULL, inbox TEXT NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL, correlation_id TEXT, body TEXT NOT NULL
+    size INTEGER NOT NULL, inbox TEXT NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL, correlation_id TEXT, checksum INTEGER NOT NULL, body TEXT NOT NULL
   );
   CREATE INDEX kept_body_by_thread ON kept_body (thread, seq);
   CREATE INDEX kept_body_by_sender ON kept_body (sender, seq);
   CREATE INDEX kept_body_by_recipient ON kept_body (recipient, seq);
-  CREATE VIRTUAL TABLE kept_words USING fts5(
-    words, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2'
-  );
+  ${keptWordsSchema}
 
   -- The rows of "segment" are all read at the start, so its messages are in a table of their own.
   CREATE TABLE segment (

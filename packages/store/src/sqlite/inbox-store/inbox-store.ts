@@ -52,7 +52,7 @@ import {
 import { readHistory } from './history-reader.ts';
 import { inboxSchema } from './inbox-schema.ts';
 import { damagedBindings, JournalTable } from './journal-table.ts';
-import { KeptBodyTable } from './kept-body-table.ts';
+import { isWordDamage, KeptBodyTable } from './kept-body-table.ts';
 import { MetaTable } from './meta-table.ts';
 import { acceptLoss, describeDamage, type Finding, inspect, lossError } from './recovery.ts';
 import { ScheduledTable } from './scheduled-table.ts';
@@ -420,6 +420,11 @@ export class SqliteInboxStore implements InboxStore {
     const step = (upTo: number): boolean =>
       this.#messages.log.keptBytes > 0 &&
       this.#transactions.write(() => this.#freeing(() => table.step(upTo)));
+    const indexWords = (): boolean => {
+      if (!this.#transactions.attempt(() => table.lacksWords)) return false;
+      this.#withWords(() => table.indexWords());
+      return table.lacksWords;
+    };
     const upToDate = async (): Promise<void> => {
       const { lastCommit } = this.#messages;
       while (step(lastCommit)) await nextTurn();
@@ -427,13 +432,23 @@ export class SqliteInboxStore implements InboxStore {
     return {
       keeps,
       index: async (now) => {
-        const isMore = step(this.#messages.lastCommit);
+        const isMore = step(this.#messages.lastCommit) || indexWords();
         if (!this.#transactions.attempt(() => table.hasOld(now))) return isMore;
-        return this.#transactions.write(() => this.#freeing(() => table.forgetOld(now))) || isMore;
+        return this.#withWords(() => table.forgetOld(now)) || isMore;
       },
       threads: async (query) => {
         await upToDate();
-        return this.#transactions.attempt(() => table.threads(query));
+        const wordsUpToDate = async (): Promise<void> => {
+          if (query.words?.length) while (indexWords()) await nextTurn();
+        };
+        await wordsUpToDate();
+        try {
+          return this.#transactions.attempt(() => table.threads(query));
+        } catch (thrown) {
+          this.#mendWords(thrown);
+          await wordsUpToDate();
+          return this.#transactions.attempt(() => table.threads(query));
+        }
       },
       thread: async (thread, afterSeq, limit, maxBytes) => {
         await upToDate();
@@ -443,12 +458,33 @@ export class SqliteInboxStore implements InboxStore {
         await upToDate();
         let forgotten = 0;
         for (;;) {
-          const some = await this.#durably(() => this.#freeing(() => table.forget(thread)));
+          const some = this.#withWords(() => table.forget(thread));
+          await this.sync();
           if (some === 0) return forgotten;
           forgotten += some;
         }
       },
     };
+  }
+
+  /** Makes a change of kept bodies that changes the index of their words, too. */
+  #withWords<T>(change: () => T): T {
+    try {
+      return this.#transactions.write(() => this.#freeing(change));
+    } catch (thrown) {
+      this.#mendWords(thrown);
+      return this.#transactions.write(() => this.#freeing(change));
+    }
+  }
+
+  /** Begins the index of words anew if an error says that it is damaged. Throws other errors. */
+  #mendWords(thrown: unknown): void {
+    if (!isWordDamage((thrown as Error).cause)) throw thrown;
+    this.#transactions.write(() => this.#freeing(() => this.#keptBodies.forgetWords()));
+    this.#onDamage({
+      what: 'log',
+      detail: 'the index of the words of kept bodies was damaged, and is made anew',
+    });
   }
 
   /** Returns messages that are due. Messages that can't be read any more are dropped, so that they hold up no others. */

@@ -12,6 +12,8 @@ import { keptBodiesOf, keptOverheadBytes, searchedText, searchedWords } from '..
 import type { LoggedMessage } from '../../logged-message.ts';
 import type { CommitLog } from '../log-structured/commit-log.ts';
 import { decodeRecord } from '../log-structured/record-codec.ts';
+import { rowChecksum } from '../row-checksum.ts';
+import { keptWordsSchema } from './inbox-schema.ts';
 import type { MetaTable } from './meta-table.ts';
 
 /** The most messages, and the most bytes of their bodies, that one step takes from the log: about two milliseconds of work. */
@@ -32,11 +34,12 @@ interface Row {
   kind: string;
   id: string;
   correlationId: string | null;
+  checksum: number;
   body: string;
 }
 
 const columns =
-  'seq, thread, sender, created_at AS createdAt, size, inbox, kind, id, correlation_id AS correlationId, body';
+  'seq, thread, sender, created_at AS createdAt, size, inbox, kind, id, correlation_id AS correlationId, checksum, body';
 
 /**
  * The bodies that are kept. A commit writes a body only once, into its record in the commit log. Records with bodies to keep stay there after
@@ -64,8 +67,10 @@ export class KeptBodyTable {
   readonly #matches: Statement<[match: string, seq: number], number>;
   readonly #bytesOf: Statement<[], number>;
   readonly #rows: Statement<[], Row>;
+  readonly #unworded: Statement<[after: number, limit: number], { seq: number; size: number; body: string }>;
+  readonly #db: Database;
   /** The bytes of everything that is kept in the table. */
-  #bytes: number;
+  #bytes = 0;
 
   constructor(db: Database, meta: MetaTable, log: CommitLog, keeps: KeepBodies = nothing) {
     this.#meta = meta;
@@ -74,7 +79,7 @@ export class KeptBodyTable {
     this.#kinds = new Set(keeps.kinds);
     this.#insert = db.prepare(
       `INSERT INTO kept_body VALUES
-       (@seq, @thread, @sender, @recipient, @createdAt, @size, @inbox, @kind, @id, @correlationId, @body)`,
+       (@seq, @thread, @sender, @recipient, @createdAt, @size, @inbox, @kind, @id, @correlationId, @checksum, @body)`,
     );
     this.#insertWords = db.prepare('INSERT INTO kept_words (rowid, words) VALUES (?, ?)');
     this.#oldest = db.prepare(
@@ -116,18 +121,28 @@ export class KeptBodyTable {
       .prepare<[], number>(`SELECT coalesce(sum(size + ${keptOverheadBytes}), 0) FROM kept_body`)
       .pluck();
     this.#rows = db.prepare(`SELECT ${columns} FROM kept_body ORDER BY seq`);
-    this.#bytes = this.#bytesOf.get() ?? 0;
+    this.#unworded = db.prepare('SELECT seq, size, body FROM kept_body WHERE seq > ? ORDER BY seq LIMIT ?');
+    this.#db = db;
+    this.reload();
   }
 
   /** Reads again what is in memory, after a rollback. */
   reload(): void {
-    this.#bytes = this.#bytesOf.get() ?? 0;
+    this.#bytes =
+      (this.#meta.isDamaged('kept_bytes') ? undefined : this.#meta.number('kept_bytes')) ??
+      this.#bytesOf.get() ??
+      0;
   }
 
-  /** Returns all bodies: those in the table, and those that the log still holds. */
+  /** Returns all bodies: those in the table that are undamaged, and those that the log still holds. */
   *all(): Iterable<KeptBody> {
-    for (const row of this.#rows.iterate()) yield keptBodyOf(row);
+    for (const row of this.#rows.iterate()) if (isSound(row)) yield keptBodyOf(row);
     yield* keptBodiesOf(this.#logged(), this.#kinds, this.#meta.number('seq_kept') ?? 0);
+  }
+
+  /** Returns the sequence numbers of damaged rows. */
+  *damaged(): Iterable<number> {
+    for (const row of this.#rows.iterate()) if (!isSound(row)) yield row.seq;
   }
 
   /** Takes some bodies from the log, and skips the oldest if there are too many. Returns true if there are more up to the commit `upTo`. */
@@ -155,6 +170,31 @@ export class KeptBodyTable {
     return isMore;
   }
 
+  /** Tells whether words of bodies are not in the index. */
+  get lacksWords(): boolean {
+    return this.#worded < (this.#meta.number('seq_kept') ?? 0);
+  }
+
+  /** Adds the words of some bodies to the index. */
+  indexWords(): void {
+    // A damaged number would lead to words that are there already.
+    if (this.#meta.isDamaged('seq_worded')) this.forgetWords();
+    let [bytes, last] = [0, 0];
+    for (const { seq, size, body } of this.#unworded.all(this.#worded, messagesPerStep)) {
+      if (bytes > 0 && bytes + size > bytesPerStep) break;
+      this.#insertWords.run(seq, searchedText(body));
+      bytes += size;
+      last = seq;
+    }
+    this.#meta.set('seq_worded', last === 0 ? (this.#meta.number('seq_kept') ?? 0) : last);
+  }
+
+  /** Forgets all words, which {@link indexWords} adds again: their index is damaged. */
+  forgetWords(): void {
+    this.#db.exec(`DROP TABLE kept_words; ${keptWordsSchema}`);
+    this.#meta.set('seq_worded', 0);
+  }
+
   /** Tells whether a body is too old, or the oldest one too much. */
   hasOld(now: number): boolean {
     const oldest = this.#oldest.get(1);
@@ -164,9 +204,10 @@ export class KeptBodyTable {
   /** Forgets some bodies that are too old or too many. Returns true if there are more. */
   forgetOld(now: number): boolean {
     for (const { seq, createdAt, size } of this.#oldest.all(forgottenPerStep)) {
-      if (!this.#isOld(createdAt, now)) return false;
+      if (!this.#isOld(createdAt, now)) break;
       this.#forgetOne(seq, size);
     }
+    this.#meta.set('kept_bytes', this.#bytes);
     return this.hasOld(now);
   }
 
@@ -174,6 +215,7 @@ export class KeptBodyTable {
   forget(thread: string): number {
     const rows = this.#seqsOfThread.all(thread, forgottenPerStep);
     for (const { seq, size } of rows) this.#forgetOne(seq, size);
+    this.#meta.set('kept_bytes', this.#bytes);
     return rows.length;
   }
 
@@ -183,7 +225,7 @@ export class KeptBodyTable {
     for (const row of this.#ofThread.iterate(thread, afterSeq, limit)) {
       bytes += row.size;
       if (bodies.length > 0 && bytes > maxBytes) break;
-      bodies.push(keptBodyOf(row));
+      if (isSound(row)) bodies.push(keptBodyOf(row));
     }
     return bodies;
   }
@@ -202,7 +244,8 @@ export class KeptBodyTable {
       seen.add(head.thread);
       if (cursor !== undefined && this.#wasShown(head.thread, agent, match, cursor)) continue;
       const { messages, since } = this.#facts.get(head.thread)!;
-      threads.push({ newest: keptBodyOf(this.#one.get(seq)!), messages, since });
+      const newest = this.#one.get(seq)!;
+      if (isSound(newest)) threads.push({ newest: keptBodyOf(newest), messages, since });
     }
     return { threads };
   }
@@ -231,13 +274,19 @@ export class KeptBodyTable {
   #take(messages: readonly LoggedMessage[]): void {
     let highest = this.#meta.number('seq_kept') ?? 0;
     for (const kept of keptBodiesOf(messages, this.#kinds, highest)) {
-      const { seq, inbox, correlationId = null, size, body } = kept;
-      this.#insert.run({ ...kept, correlationId, recipient: agentOf(inbox) });
-      this.#insertWords.run(seq, searchedText(body));
+      const { seq, inbox, correlationId = null, size } = kept;
+      const row = { ...kept, correlationId, recipient: agentOf(inbox) };
+      this.#insert.run({ ...row, checksum: checksumOf(row) });
       this.#bytes += size + keptOverheadBytes;
       highest = seq;
     }
     this.#meta.set('seq_kept', highest);
+    this.#meta.set('kept_bytes', this.#bytes);
+  }
+
+  /** The sequence number up to which the words of bodies are in the index. */
+  get #worded(): number {
+    return this.#meta.number('seq_worded') ?? 0;
   }
 
   #isOld(createdAt: number, now: number): boolean {
@@ -274,6 +323,30 @@ function matchOf(words: readonly string[]): string | undefined {
     : searched.map((word) => `"${word.replaceAll('"', '""')}"*`).join(' ');
 }
 
-function keptBodyOf({ correlationId, ...row }: Row): KeptBody {
+/** Tells whether an error says that the index of words is damaged. Then {@link KeptBodyTable.forgetWords} mends it, in another transaction. */
+export function isWordDamage(thrown: unknown): boolean {
+  return (thrown as { code?: string }).code === 'SQLITE_CORRUPT_VTAB';
+}
+
+function checksumOf({
+  seq,
+  thread,
+  sender,
+  createdAt,
+  size,
+  inbox,
+  kind,
+  id,
+  correlationId,
+  body,
+}: Omit<Row, 'checksum'>): number {
+  return rowChecksum(seq, thread, sender, createdAt, size, inbox, kind, id, correlationId, body);
+}
+
+function isSound(row: Row): boolean {
+  return row.checksum === checksumOf(row);
+}
+
+function keptBodyOf({ correlationId, checksum: _, ...row }: Row): KeptBody {
   return { ...row, ...(correlationId !== null && { correlationId }) };
 }

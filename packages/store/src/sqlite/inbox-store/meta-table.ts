@@ -9,6 +9,8 @@ export type MetaKey =
   | 'log_dropped'
   | 'log_kept'
   | 'seq_kept'
+  | 'seq_worded'
+  | 'kept_bytes'
   | 'kept_kinds'
   | 'time'
   | 'proofs'
@@ -40,7 +42,15 @@ export class MetaTable {
 
   /** Returns a number, or 0 if it was never set; `undefined` if it was damaged. */
   number(
-    key: 'seq_reserved' | 'log_dropped' | 'log_kept' | 'seq_kept' | 'proofs' | 'restored_at',
+    key:
+      | 'seq_reserved'
+      | 'log_dropped'
+      | 'log_kept'
+      | 'seq_kept'
+      | 'seq_worded'
+      | 'kept_bytes'
+      | 'proofs'
+      | 'restored_at',
   ): number | undefined {
     const value = this.#read(key);
     return value === undefined ? 0 : typeof value === 'number' ? value : undefined;

@@ -8,6 +8,7 @@ import { markFile, presentBoot, readMark } from './durable-mark.ts';
 import { inboxSchema } from './inbox-schema.ts';
 import { defaultLimits } from './inbox-store.ts';
 import { damagedBindings } from './journal-table.ts';
+import { KeptBodyTable } from './kept-body-table.ts';
 import { MetaTable } from './meta-table.ts';
 import { inspect } from './recovery.ts';
 import { ScheduledTable } from './scheduled-table.ts';
@@ -59,6 +60,8 @@ function read(db: Database, file: string, problems: string[]): VerifiedStore {
     if (problem === undefined) verified.messages++;
     else problems.push(problem);
   }
+  for (const seq of new KeptBodyTable(db, meta, messages.log).damaged())
+    problems.push(`the body of message ${seq} that is kept is damaged`);
   for (const seq of dead.misfiled())
     problems.push(`the row of the dead letter ${seq} says something else than its message`);
   return verified;
