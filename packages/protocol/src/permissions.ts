@@ -32,6 +32,7 @@ export const operationPermissions = {
     dead_show: operator,
     dead_retry: operator,
     dead_drop: operator,
+    stop_work: operator,
     history: readers,
     audit: readers,
     audit_chain: readers,

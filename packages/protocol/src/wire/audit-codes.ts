@@ -28,6 +28,10 @@ const codes = {
   token_revoked: { kind: 'change', meaning: 'A token and its child tokens were revoked.' },
   dead_letters_retried: { kind: 'change', meaning: 'Dead letters were stored again.' },
   dead_letters_dropped: { kind: 'change', meaning: 'Dead letters were dropped.' },
+  work_stopped: {
+    kind: 'change',
+    meaning: 'An operator stopped the work of an agent on a message, which is a dead letter now.',
+  },
   clock_accepted: { kind: 'change', meaning: 'A leap of the clock was accepted.' },
   hold_placed: { kind: 'change', meaning: 'An operator placed a hold; `detail` says on what, and why.' },
   hold_released: { kind: 'change', meaning: 'An operator released a hold.' },

@@ -11,7 +11,13 @@ import { type CircuitMessage, ProgramCircuit } from './program-circuit.ts';
 import { runTurn } from './run-turn.ts';
 import type { ServeEvent, ServeWarning, TurnOutcome } from './serve-event.ts';
 import { ServeStatus } from './serve-status.ts';
-import { openServedInbox, type ServedInbox, type ServedTurn, type TurnResult } from './served-inbox.ts';
+import {
+  isStopped,
+  openServedInbox,
+  type ServedInbox,
+  type ServedTurn,
+  type TurnResult,
+} from './served-inbox.ts';
 import { maxThreads, type ThreadSessions } from './thread-sessions.ts';
 import { endText } from './turn-reason.ts';
 import type { TurnEnd, TurnRunOptions } from './turn-task.ts';
@@ -180,6 +186,7 @@ async function takeTurn(turn: ServedTurn, context: TurnContext): Promise<TurnRes
   } catch (thrown) {
     began.problem = messageOf(thrown);
   }
+  context.status.turnEnded(context.turn);
   const { outcome, reason, result } = await resultOf(turn, began, context);
   const output = began.end?.tail.text() ?? '';
   await context.keepOutput?.(output).catch((thrown) => {
@@ -265,6 +272,7 @@ async function runProgram(
       onStarting: () => turn.started(),
       onStarted: ({ pid }) => {
         const messages = turn.messages.map(({ id, from, kind, attempt }) => ({ id, from, kind, attempt }));
+        status.turnStarted(context.turn, messages, turn.thread);
         onEvent({
           event: 'turn_started',
           agent,
@@ -303,7 +311,13 @@ async function resultOf(
     reason,
     result: { isDone: false, reason } as const,
   });
-  if (turn.signal.aborted) return again('withdrawn', messageOf(turn.signal.reason));
+  if (turn.signal.aborted) {
+    const reason = messageOf(turn.signal.reason);
+    if (!isStopped(turn.signal)) return again('withdrawn', reason);
+    // The broker has made a dead letter of the message that the operator named. The others of the turn follow it.
+    const failure = { failed: reason, retryMs: 0, counts: true, dead: true };
+    return { outcome: 'stopped_by_operator', reason, result: { isDone: false, failure } };
+  }
   if (killing.aborted)
     return again('stopped', 'its program was ended, because signalbox worker serve was stopped');
   const reason = problem ?? (end ? endText(end, turnTimeoutMs) : 'it was not started');

@@ -16,6 +16,8 @@ export type TurnOutcome =
   | 'timed_out'
   /** The sender withdrew the request, or its deadline passed. */
   | 'withdrawn'
+  /** An operator stopped it: its messages are dead letters. */
+  | 'stopped_by_operator'
   /** This process was asked to end, and did not wait any longer for the turn. */
   | 'stopped';
 

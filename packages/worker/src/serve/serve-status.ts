@@ -1,16 +1,26 @@
 import type { BrokerClient } from '@signalbox/client';
+import { frameLimits } from '@signalbox/protocol';
 import type { OutputTail } from '../runner/output/output-tail.ts';
+import type { TurnMessage } from './serve-event.ts';
 
 const lineLength = 120;
 
+/** A turn that runs: its first message, their number if there are several, and their thread. `since` in epoch milliseconds. */
+interface ShownTurn extends Pick<TurnMessage, 'id' | 'from' | 'kind'> {
+  messages?: number;
+  thread?: string;
+  since: number;
+}
+
 /**
- * Announces what a served agent does, as `agents` shows it: `{worker: 'serve', command, turns, waiting, asking?, failing_since?,
- * failing_reason?, last_output_at?, last_output?}`.
+ * Announces what a served agent does, as `agents` shows it: `{worker: 'serve', command, turns, waiting, running?, asking?, failing_since?,
+ * failing_reason?, last_output_at?, last_output?}`. `running` has as many of the turns as a status has room for, the oldest first.
  */
 export class ServeStatus {
   readonly #client: Pick<BrokerClient, 'announce'>;
   readonly #command: string;
   readonly #now: () => number;
+  readonly #running = new Map<number, ShownTurn>();
   #failing: { since: number; reason: string } | undefined;
   #counts = { waiting: 0, running: 0 };
   #asking = 0;
@@ -29,6 +39,25 @@ export class ServeStatus {
   counts(counts: { waiting: number; running: number }): void {
     this.#counts = counts;
     this.#announce();
+  }
+
+  /** Records that the program of a turn was started. A turn may start it twice. */
+  turnStarted(turn: number, messages: readonly TurnMessage[], thread: string | undefined): void {
+    const [first] = messages;
+    if (!first) return;
+    const { id, from, kind } = first;
+    this.#running.set(turn, {
+      ...{ id, from, kind },
+      ...(messages.length > 1 && { messages: messages.length }),
+      ...(thread !== undefined && { thread }),
+      since: this.#running.get(turn)?.since ?? this.#now(),
+    });
+    this.#announce();
+  }
+
+  /** Records that a turn has ended. */
+  turnEnded(turn: number): void {
+    if (this.#running.delete(turn)) this.#announce();
   }
 
   /** Records that a question of a turn begins to wait for a person (1), or no longer waits (-1). */
@@ -57,11 +86,12 @@ export class ServeStatus {
   }
 
   #status(): object {
-    return {
+    const status = {
       worker: 'serve',
       command: this.#command,
       turns: this.#counts.running,
       waiting: this.#counts.waiting,
+      running: [] as ShownTurn[],
       ...(this.#asking > 0 && { asking: this.#asking }),
       ...(this.#failing && {
         failing_since: this.#failing.since,
@@ -69,5 +99,12 @@ export class ServeStatus {
       }),
       ...(this.#tail && { last_output_at: this.#outputAt, last_output: this.#tail.lastLine(lineLength) }),
     };
+    for (const turn of this.#running.values()) {
+      status.running.push(turn);
+      if (JSON.stringify(status).length <= frameLimits.statusLength) continue;
+      status.running.pop();
+      break;
+    }
+    return status;
   }
 }

@@ -13,10 +13,19 @@ const runSchema = z.object({
   last_output_at: z.number().optional(),
   last_output: z.string().optional(),
 });
+const servedTurnSchema = z.object({
+  id: z.string(),
+  from: z.string(),
+  kind: z.string(),
+  messages: z.int().min(2).optional(),
+  thread: z.string().optional(),
+  since: z.number(),
+});
 const serveSchema = z.object({
   worker: z.literal('serve'),
   command: z.string(),
   turns: z.int().min(0),
+  running: z.array(servedTurnSchema).optional(),
   asking: z.int().min(1).optional(),
   failing_since: z.number().optional(),
   failing_reason: z.string().optional(),
@@ -25,6 +34,12 @@ const serveSchema = z.object({
 });
 const echoSchema = z.object({ worker: z.literal('echo'), state: z.enum(['idle', 'working']) });
 const schema = z.discriminatedUnion('worker', [faceSchema, runSchema, serveSchema, echoSchema]);
+
+/**
+ * A turn of a served agent that runs, by its first message. `messages` is their number if there are several, and `since` is in epoch
+ * milliseconds of its process.
+ */
+export type ServedTurn = z.infer<typeof servedTurnSchema>;
 
 /** The parts of a worker's announced status that are shown. */
 export type WorkerStatus = z.infer<typeof schema>;
