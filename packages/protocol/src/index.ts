@@ -299,6 +299,7 @@ export {
   maxSubscriptions,
   mcpRequestParser,
   minStandingMs,
+  type NotePermissionRequest,
   type OfferRequest,
   type OwnCallsRequest,
   openOps,

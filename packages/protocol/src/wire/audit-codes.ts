@@ -119,6 +119,12 @@ const codes = {
     reported: true,
     meaning: 'Somebody revoked a standing approval, or it ended with the token of the person who gave it.',
   },
+  permission_allowed: {
+    kind: 'call',
+    reported: true,
+    meaning:
+      'An agent’s CLI was allowed a use of a tool of its own without a question to a person, as the command that serves the agent says; `detail` says in which turn.',
+  },
   call_proposed: {
     kind: 'call',
     reported: true,

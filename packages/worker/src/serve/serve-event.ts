@@ -67,6 +67,7 @@ export interface TurnMessage {
 export type ServeWarning =
   | 'asks_nobody'
   | 'no_tools'
+  | 'not_audited'
   | 'session_lost'
   | 'session_not_kept'
   | 'no_token_yet'

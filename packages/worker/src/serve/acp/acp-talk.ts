@@ -52,7 +52,7 @@ class AgentTalk {
     this.#talk = talk;
     this.#turns = turns;
     this.#text = new SpokenText(turns.agent);
-    this.#questions = new AgentQuestions({ ...turns, calls: this.#calls, ask: talk.ask });
+    this.#questions = new AgentQuestions({ ...turns, calls: this.#calls, talk });
   }
 
   get denials(): readonly string[] {

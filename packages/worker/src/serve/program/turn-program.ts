@@ -82,6 +82,8 @@ export interface TurnTalk {
   readonly toolsListed: Promise<void> | undefined;
   /** Asks a person whether the program may use a tool of its own. */
   readonly ask: AskPerson;
+  /** Has the audit log note a use of a tool that is allowed without a question to a person. Resolves when it has, or can't. */
+  noteAllowed(use: { cli: string; tool: string }): Promise<void>;
   /** Adds a text for people to the turn's output. */
   print(text: string): void;
   warn(code: TalkWarning, message: string): void;
@@ -101,7 +103,7 @@ export type AskPerson = (
 export type Verdict = { isAllowed: true } | { isAllowed: false; reason: string; isDecided: boolean };
 
 /** A reason for a warning of a turn that is talked with. */
-export type TalkWarning = 'no_tools' | 'session_lost' | 'asks_nobody';
+export type TalkWarning = 'no_tools' | 'session_lost' | 'asks_nobody' | 'not_audited';
 
 /** The end of a talk: an answer, or the reason why there is none. */
 export type TalkEnd = (
