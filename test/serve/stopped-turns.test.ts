@@ -83,7 +83,7 @@ test.each([
     const processes = await pids();
     await expect
       .poll(async () => (await stage.command('ps', '--json')).stdout)
-      .toMatch(/"running":\[\{"id":"[^"]+","from":"asker","kind":"ask"/);
+      .toMatch(/"private":\{"running":\[\{"id":"[^"]+","from":"asker","kind":"ask"/);
     const { stdout, code } = await asAna('worker', 'stop', agent);
     expect(code).toBe(0);
     expect(stdout).toMatch(

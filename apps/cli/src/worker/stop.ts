@@ -1,9 +1,9 @@
-import { type AgentSummary, agentSummaries, type ServedTurn, stopWork } from '@signalbox/client/operator';
+import { type AgentSummary, agentSummaries, stopWork } from '@signalbox/client/operator';
 import { type AdminParams, SignalboxError } from '@signalbox/protocol';
+import { turnText } from '../agents/turn-text.ts';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
-import { formatDuration } from '../terminal/duration.ts';
-import { cell, count, printJson, printLines } from '../terminal/output.ts';
+import { count, printJson, printLines } from '../terminal/output.ts';
 
 /** The options of `signalbox worker stop`. */
 export interface WorkerStopFlags extends ConnectionFlags {
@@ -53,18 +53,25 @@ function workOf(
   if (message !== undefined) return { agent, id: message };
   if (thread !== undefined) return { agent, thread };
   const { running, turns } = served;
+  if (running === 0) throw notWorking(`no turn of ${agent} runs`, summaries);
   const [turn] = turns;
-  if (!turn) throw notWorking(`no turn of ${agent} runs`, summaries);
-  if (running === 1) return { agent, id: turn.id, sender: turn.from };
-  throw new SignalboxError('usage', `${count(running, 'turn')} of ${agent} run`, {
-    details: { hint: `name one with --message or --thread: ${turns.map(turnText).join('; ')}` },
-  });
+  if (turn && running === 1) return { agent, id: turn.id, sender: turn.from };
+  const told = turns.length === 0 ? ', which only operators are told' : '';
+  throw new SignalboxError(
+    'usage',
+    `${count(running, 'turn')} of ${agent} ${running === 1 ? 'runs' : 'run'}`,
+    {
+      details: {
+        hint: `name one with --message or --thread${told}: ${turns.map((one) => turnText(one, Date.now())).join('; ')}`,
+      },
+    },
+  );
 }
 
 /** Makes the error of a turn that does not run. It names those that do. */
 function notWorking(message: string, summaries: readonly AgentSummary[]): SignalboxError {
   const running = summaries.flatMap(({ agent, turns = [] }) =>
-    turns.map((turn) => `${agent}: ${turnText(turn)}`),
+    turns.map((turn) => `${agent}: ${turnText(turn, Date.now())}`),
   );
   const more = running.length > maxNamed ? `; and ${running.length - maxNamed} more` : '';
   const hint =
@@ -72,13 +79,4 @@ function notWorking(message: string, summaries: readonly AgentSummary[]): Signal
       ? 'no turn of any agent runs; signalbox ps shows what agents do'
       : `these turns run: ${running.slice(0, maxNamed).join('; ')}${more}`;
   return new SignalboxError('not_working', message, { details: { hint } });
-}
-
-/** Describes a turn by its message, its thread and its age. */
-export function turnText({ id, from, kind, messages, thread, since }: ServedTurn): string {
-  const others = messages === undefined ? '' : ` and ${messages - 1} more`;
-  const where = thread === undefined || thread === id ? '' : `, thread ${thread}`;
-  return cell(
-    `${kind} ${id} of ${from}${others}${where}, for ${formatDuration(Math.max(0, Date.now() - since))}`,
-  );
 }

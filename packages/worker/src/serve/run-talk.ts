@@ -85,6 +85,7 @@ export async function runTalk(
     server: plan.sessionServer,
     toolsListed: options.face && setup.inject ? listed.promise : undefined,
     ask,
+    toolsUsed: (calls) => turn.onToolsUsed?.(calls),
     noteAllowed: ({ cli, tool }) =>
       questions.note({ cli, tool }).catch((thrown) => {
         const message = `the audit log has no entry that ${cli}:${tool} was allowed: ${messageOf(thrown)}`;

@@ -286,6 +286,7 @@ async function runProgram(
       onWarning: (code, message) =>
         onEvent({ event: 'warning', agent, code, message: `turn ${context.turn}: ${message}` }),
       onAsking: (change) => status.asking(change),
+      onToolsUsed: (calls) => status.toolsUsed(context.turn, calls),
       signal,
     },
     context,

@@ -10,17 +10,29 @@ interface ShownTurn extends Pick<TurnMessage, 'id' | 'from' | 'kind'> {
   messages?: number;
   thread?: string;
   since: number;
+  calls?: OpenCall[];
 }
 
+/** A use of a tool that has not ended. */
+export interface OpenCall {
+  title: string;
+  status: string;
+}
+
+/** The most open uses of tools that are shown of one turn. */
+const maxCalls = 8;
+const titleLength = 80;
+
 /**
- * Announces what a served agent does, as `agents` shows it: `{worker: 'serve', command, turns, waiting, running?, asking?, failing_since?,
- * failing_reason?, last_output_at?, last_output?}`. `running` has as many of the turns as a status has room for, the oldest first.
+ * Announces what a served agent does, as `agents` shows it: `{worker: 'serve', command, turns, waiting, asking?, failing_since?,
+ * failing_reason?, last_output_at?, last_output?, private: {running}}`. `running` has as many of the turns and their open uses of tools as
+ * a status has room for, the oldest first. It is private: who knows the name of a thread may write to it.
  */
 export class ServeStatus {
   readonly #client: Pick<BrokerClient, 'announce'>;
   readonly #command: string;
   readonly #now: () => number;
-  readonly #running = new Map<number, ShownTurn>();
+  readonly #running = new Map<number, { shown: ShownTurn; calls: () => readonly OpenCall[] }>();
   #failing: { since: number; reason: string } | undefined;
   #counts = { waiting: 0, running: 0 };
   #asking = 0;
@@ -46,12 +58,20 @@ export class ServeStatus {
     const [first] = messages;
     if (!first) return;
     const { id, from, kind } = first;
-    this.#running.set(turn, {
+    const shown = {
       ...{ id, from, kind },
       ...(messages.length > 1 && { messages: messages.length }),
       ...(thread !== undefined && { thread }),
-      since: this.#running.get(turn)?.since ?? this.#now(),
-    });
+      since: this.#running.get(turn)?.shown.since ?? this.#now(),
+    };
+    this.#running.set(turn, { shown, calls: () => [] });
+    this.#announce();
+  }
+
+  /** Records that the open uses of tools of a turn have changed. `calls` returns them. */
+  toolsUsed(turn: number, calls: () => readonly OpenCall[]): void {
+    const running = this.#running.get(turn);
+    if (running) this.#running.set(turn, { ...running, calls });
     this.#announce();
   }
 
@@ -86,24 +106,38 @@ export class ServeStatus {
   }
 
   #status(): object {
+    const running: ShownTurn[] = [];
     const status = {
       worker: 'serve',
       command: this.#command,
       turns: this.#counts.running,
       waiting: this.#counts.waiting,
-      running: [] as ShownTurn[],
       ...(this.#asking > 0 && { asking: this.#asking }),
       ...(this.#failing && {
         failing_since: this.#failing.since,
         failing_reason: this.#failing.reason.slice(0, lineLength),
       }),
       ...(this.#tail && { last_output_at: this.#outputAt, last_output: this.#tail.lastLine(lineLength) }),
+      private: { running },
     };
-    for (const turn of this.#running.values()) {
-      status.running.push(turn);
-      if (JSON.stringify(status).length <= frameLimits.statusLength) continue;
-      status.running.pop();
+    const isTooLong = (): boolean => JSON.stringify(status).length > frameLimits.statusLength;
+    const turns = [...this.#running.values()];
+    for (const { shown } of turns) {
+      running.push({ ...shown });
+      if (!isTooLong()) continue;
+      running.pop();
       break;
+    }
+    for (const [at, turn] of running.entries()) {
+      const calls = turns[at]?.calls() ?? [];
+      for (const { title, status: state } of calls.slice(0, maxCalls)) {
+        const before = turn.calls;
+        turn.calls = [...(before ?? []), { title: title.slice(0, titleLength), status: state.slice(0, 20) }];
+        if (!isTooLong()) continue;
+        if (before) turn.calls = before;
+        else delete turn.calls;
+        return status;
+      }
     }
     return status;
   }

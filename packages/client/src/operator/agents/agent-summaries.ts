@@ -14,7 +14,7 @@ export interface AgentSummary {
   state: 'working' | 'idle' | 'tools_lost' | 'failing' | 'failed' | 'connected' | 'offline' | 'group';
   /** The number of calls that it waits for, or of messages that it works on. */
   running: number;
-  /** The turns that run, as many as a status has room for. Absent if `worker serve` does not serve it. */
+  /** The turns that run, as many as a status has room for; empty for observers. Absent if `worker serve` does not serve it. */
   turns?: ServedTurn[];
   /** The number of its turns' questions that wait for a person. Absent if there is none. */
   asking?: number;
@@ -129,7 +129,7 @@ function connectedSummary(
     roles: distinct(connections.map(({ role }) => role)),
     state: stateOf(statuses, running),
     running,
-    ...(served.length > 0 && { turns: served.flatMap(({ running: turns = [] }) => turns) }),
+    ...(served.length > 0 && { turns: served.flatMap((one) => one.private?.running ?? []) }),
     ...(asking > 0 && { asking }),
     ...(onHold !== undefined && { on_hold: onHold }),
     ...(connections.some(({ lane }) => lane) && { lane: true as const }),

@@ -20,12 +20,14 @@ const servedTurnSchema = z.object({
   messages: z.int().min(2).optional(),
   thread: z.string().optional(),
   since: z.number(),
+  calls: z.array(z.object({ title: z.string(), status: z.string() })).optional(),
 });
+const privateSchema = z.object({ running: z.array(servedTurnSchema) });
 const serveSchema = z.object({
   worker: z.literal('serve'),
   command: z.string(),
   turns: z.int().min(0),
-  running: z.array(servedTurnSchema).optional(),
+  private: privateSchema.optional(),
   asking: z.int().min(1).optional(),
   failing_since: z.number().optional(),
   failing_reason: z.string().optional(),
@@ -37,7 +39,7 @@ const schema = z.discriminatedUnion('worker', [faceSchema, runSchema, serveSchem
 
 /**
  * A turn of a served agent that runs, by its first message. `messages` is their number if there are several, and `since` is in epoch
- * milliseconds of its process.
+ * milliseconds of its process. `calls` are the uses of tools that have not ended, of an agent that tells them.
  */
 export type ServedTurn = z.infer<typeof servedTurnSchema>;
 
@@ -47,4 +49,9 @@ export type WorkerStatus = z.infer<typeof schema>;
 /** Reads an announced status; returns `undefined` for that of another program. */
 export function workerStatus(announced: unknown): WorkerStatus | undefined {
   return schema.safeParse(announced).data;
+}
+
+/** Reads the running turns in the private part of an announced status; returns `undefined` for that of another program. */
+export function servedTurnsOf(part: unknown): ServedTurn[] | undefined {
+  return privateSchema.safeParse(part).data?.running;
 }

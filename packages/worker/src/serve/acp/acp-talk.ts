@@ -65,6 +65,7 @@ class AgentTalk {
   }
 
   async talk(): Promise<TalkEnd> {
+    this.#calls.onChanged(() => this.#talk.toolsUsed(() => this.#calls.open()));
     const { signal, isQuestion, prompt } = this.#talk;
     const { agent, version } = this.#turns;
     const connection = await openAcpConnection(this.#talk, {
