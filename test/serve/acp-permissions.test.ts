@@ -72,6 +72,29 @@ test('A denial reaches the agent, and its reason the next turn of the thread.', 
   expect(await stage.ask('rosa', 'and now?', { thread: 'denied' })).not.toContain('denied');
 });
 
+test.each([['thread'], ['none']])(
+  'The reason of a denial outlives worker serve, with --session %s.',
+  async (session) => {
+    const agent = `reminded-${session}`;
+    const args = [...ask, '--session', session];
+    const asked = async () => {
+      await using served = await serveAcp(stage.workspace, agent, { args });
+      const steps = [{ ask: { toolCallId: 't1', rawInput: { a: 1 } } }, { heard: true }];
+      const answer = stage.ask(agent, steps, { thread: 'T' });
+      const [question] = await stage.waiting(agent);
+      await stage.decide(question!.id, { verdict: 'deny', reason: 'not on a Friday' });
+      expect(await answer).toBe('heard id-reject_once');
+      await served.stop();
+    };
+    await asked();
+    await using _again = await serveAcp(stage.workspace, agent, { args });
+    const turn = session === 'thread' ? 'session-1, turn 2' : 'session-2, turn 1';
+    const next = await stage.ask(agent, 'and now?', { thread: 'T' });
+    expect(next).toMatch(new RegExp(`^${turn}.*uses of tools were denied: agent:tool: .*not on a Friday`));
+    expect(await stage.ask(agent, 'and now?', { thread: 'T' })).not.toContain('denied');
+  },
+);
+
 test.each([['end_turn'], ['cancelled']])(
   'A turn that ends %s without an answer after a denial is not tried again, and its sender gets the reason.',
   async (stop) => {
