@@ -107,7 +107,7 @@ test.each([
   },
 );
 
-test('All notes of a stopped turn are dead letters, whichever of them was named, and nothing of them is tried again.', async () => {
+test('All notes of a stopped turn are dead letters, not only the one that was named, and nothing of them is tried again.', async () => {
   const { run, pids } = await serveHanging('noted', { args: ['--note-wait', '500ms'] });
   await using _run = run;
   for (const id of ['n1', 'n2', 'n3'])

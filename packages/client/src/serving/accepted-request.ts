@@ -37,7 +37,7 @@ export class AcceptedRequest implements ServedRequest {
   settledIn: number | undefined;
   /** The reason why the handler's signal was aborted. */
   abortedBy: AbortCause | undefined;
-  /** How an operator stopped the work, if one did. */
+  /** The way in which an operator stopped the work: `stopped by NAME`. `undefined` if nobody did. */
   stoppedBy: string | undefined;
   expiry: Deadline | undefined;
   /** The span of the handler. */

@@ -28,7 +28,7 @@ const fileSchema = z.object({
 
 type Entry = z.infer<typeof fileSchema>['sessions'][number];
 
-/** What is remembered of a thread: its session, and the reasons with which its last turn was denied uses of tools. */
+/** The session of a thread, and the reasons with which its last turn was denied uses of tools. */
 export interface ThreadMemory {
   session: string | undefined;
   denials: readonly string[];

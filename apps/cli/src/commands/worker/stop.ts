@@ -18,7 +18,7 @@ export function stopCommand(): Command {
     .option('--thread <id>', 'the turn of this thread')
     .addHelpText(
       'after',
-      '\nIts messages become dead letters with the reason "stopped by NAME", and are not tried again. Its program and the\nprocesses that it started are ended. What it has done until then stays done. Exit code 1: no such turn runs.',
+      '\nIts messages become dead letters with the reason "stopped by NAME", and are not tried again. Its program and the\nprocesses that it started are ended; its effects until then stay. Exit code 1: no such turn runs.',
     );
   withExamples(
     withJsonOption(command),
