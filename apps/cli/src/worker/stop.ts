@@ -76,7 +76,7 @@ function notWorking(message: string, summaries: readonly AgentSummary[]): Signal
   const more = running.length > maxNamed ? `; and ${running.length - maxNamed} more` : '';
   const hint =
     running.length === 0
-      ? 'no turn of any agent runs; signalbox ps shows what agents do'
+      ? 'agents tell once a second which turns run, and none did; signalbox ps shows what they do'
       : `these turns run: ${running.slice(0, maxNamed).join('; ')}${more}`;
   return new SignalboxError('not_working', message, { details: { hint } });
 }
