@@ -208,3 +208,40 @@ it('ends an answer for which nobody waits as expired, with the reason, and keeps
   });
   expect(await admin(operator, 'dead_list')).toEqual({ messages: [], more: false });
 });
+
+it('makes a dead letter of a message that an agent works on, tells its holder, and takes nothing else from it', async () => {
+  await using broker = await startTestBroker();
+  await using operator = await connectOperator(broker);
+  await using alice = await connect(broker, 'alice');
+  await using bob = await connect(broker, 'bob');
+  await subscribe(alice);
+  await subscribe(bob);
+  for (const id of ['a', 'b', 'c']) await deliver(alice, 'bob', id, { kind: 'ask', thread: 'T' }, '"work"');
+  const seqs = await Promise.all(['a', 'b', 'c'].map(async (id) => (await bob.next('message', { id })).seq));
+  bob.send({ type: 'working', seqs: [seqs[0]!, seqs[1]!] });
+  await barrier(bob);
+  const stop = (params: object) => admin(operator, 'stop_work', { agent: 'bob', ...params });
+  const none = { code: 'not_working', message: "'bob' does not work on the message 'c' now" };
+  expect(await stop({ id: 'c' })).toMatchObject(none);
+  expect(await stop({ id: 'a', sender: 'bob' })).toMatchObject({ code: 'not_working' });
+  expect(await stop({ id: 'a', thread: 'T' })).toMatchObject({ code: 'bad_frame', field: 'params.id' });
+  const stopped = { inbox: 'bob', from: 'alice', kind: 'ask', thread: 'T' };
+  expect(await stop({ id: 'a' })).toEqual({ stopped: [{ ...stopped, id: 'a', seq: seqs[0] }] });
+  expect(await bob.next('cancel', { correlation_id: 'a' })).toMatchObject({
+    from: { agent: 'alice' },
+    stopped: 'stopped by operator',
+  });
+  expect(await alice.next('message', { correlation_id: 'a' })).toMatchObject({ kind: 'undeliverable' });
+  // Its holder ends it, too: that changes nothing any more.
+  bob.send({ type: 'ack', seqs: [seqs[0]!] });
+  expect(await stop({ thread: 'T' })).toEqual({ stopped: [{ ...stopped, id: 'b', seq: seqs[1] }] });
+  bob.send({ type: 'nack', seqs: [seqs[1]!] });
+  await barrier(bob);
+  const { messages } = await admin<{ messages: DeadLetter[] }>(operator, 'dead_list');
+  expect(messages.map(({ id, reason }) => [id, reason])).toEqual([
+    ['a', 'stopped by operator'],
+    ['b', 'stopped by operator'],
+  ]);
+  bob.send({ type: 'ack', seqs: [seqs[2]!], request_id: 'last' });
+  expect(await bob.next('ack_result', { request_id: 'last' })).toMatchObject({ accepted: [seqs[2]] });
+});

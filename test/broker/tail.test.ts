@@ -38,6 +38,44 @@ async function seqOf(client: WireClient, id: string): Promise<number> {
 }
 
 describe('a tail', () => {
+  it('tells operators alone of another private part of a status, which nobody but them and its agent is shown', async () => {
+    let now = 0;
+    await using broker = await startTestBroker({ monotonic: () => (now += 1_000) });
+    await using tail = await tailing(broker);
+    await using watch = await connectWire(broker.url, {
+      agent: 'operator.watch',
+      token: await broker.token('operator.watch', 'observer'),
+    });
+    await admin(watch, 'tail', { on: true });
+    await using ann = await connect(broker, 'ann');
+    await using bob = await connect(broker, 'bob');
+    for (const status of [
+      { step: 1, private: { a: 1 } },
+      { step: 2, private: { a: 1 } },
+      { step: 3 },
+      'busy',
+    ])
+      ann.send({ type: 'announce', status });
+    ann.send({ type: 'announce', status: { step: 4, private: { a: 2 } } });
+    await barrier(ann);
+    const told = () => tail.notices().filter(({ what }) => what === 'announced');
+    await expect.poll(told).toHaveLength(3);
+    expect(told().map(({ from, private: part }) => [(from as { agent: string }).agent, part])).toEqual([
+      ['ann', { a: 1 }],
+      ['ann', undefined],
+      ['ann', { a: 2 }],
+    ]);
+    const shownTo = async (client: WireClient) => {
+      client.send({ type: 'list_connected', request_id: 'l', with_status: true, agent: 'ann' });
+      const { agents } = await client.next('connected', { request_id: 'l' });
+      return (agents as { status: unknown }[])[0]?.status;
+    };
+    for (const client of [tail.client, ann])
+      expect(await shownTo(client)).toEqual({ step: 4, private: { a: 2 } });
+    for (const client of [watch, bob]) expect(await shownTo(client)).toEqual({ step: 4 });
+    expect(watch.received.filter(({ body }) => body?.includes('announced'))).toEqual([]);
+  });
+
   it('tells of each message when it is stored, handed out and settled, and never what is in it', async () => {
     await using broker = await startTestBroker();
     await using tail = await tailing(broker);

@@ -100,6 +100,35 @@ test('The page says that the broker is away, goes on by itself when it is back, 
   await page.getByRole('row').filter({ hasText: 'later' }).waitFor();
 });
 
+test('Operators see the turns of a served agent that run, and observers only that it works.', async () => {
+  await using here = await startDashboardStack({ counter: false });
+  const { token } = await here.person('olga', 'observer');
+  const rosa = await here.stack.client('rosa');
+  const calls = [{ title: 'make all', status: 'in_progress' }];
+  const turn = { id: 'm1', from: 'walt', kind: 'ask', thread: 'release', since: Date.now(), calls };
+  rosa.announce({ worker: 'serve', command: 'gemini', turns: 1, private: { running: [turn] } });
+  await using opened = await openPage();
+  const { page, problems } = opened;
+  await signIn(page, here);
+  await show(page, here, 'agents?agent=rosa');
+  await page
+    .getByRole('row')
+    .filter({ hasText: /rosa.*working.*make all/ })
+    .waitFor();
+  await page.getByText('make all: in_progress').waitFor();
+  await page.getByRole('link', { name: 'ask of walt' }).click();
+  await page.getByRole('heading', { name: 'Timeline' }).waitFor();
+  expect(problems).toEqual([]);
+  await using other = await openPage();
+  await signIn(other.page, here, token);
+  await show(other.page, here, 'agents?agent=rosa');
+  await other.page
+    .getByRole('row')
+    .filter({ hasText: /rosa.*working/ })
+    .waitFor();
+  expect(await other.page.getByText('make all').count()).toBe(0);
+});
+
 test('An observer sees the views, and neither bodies nor a button that changes something.', async () => {
   await using here = await startDashboardStack({ counter: false });
   await makeDeadLetter(here.stack, 'locked', 'chapter-1');

@@ -29,6 +29,37 @@ describe.skipIf(serverUrl === undefined)('Over several brokers', () => {
     expect(await notice()).toMatchObject({ what: 'gap', broker: 'other' });
   });
 
+  it('only operators are told and shown the private part of a status', async () => {
+    await using site = await startTwoBrokerProcesses();
+    const watch = async (role: 'operator' | 'observer') => {
+      const agent = `operator.${role}`;
+      const { token } = await issueToken(site.operator, { agent, role });
+      const client = await connectWire(site.one.ready.url, { agent, token });
+      client.send({ type: 'admin', request_id: 't', op: 'tail', params: { on: true } });
+      await client.next('admin_result');
+      return client;
+    };
+    await using operator = await watch('operator');
+    await using observer = await watch('observer');
+    await using bob = await site.connect('bob', [site.other]);
+    bob.announce({ step: 1, private: { a: 1 } });
+    const notice = async (client: typeof operator) => JSON.parse((await client.next('message')).body!);
+    expect(await notice(operator)).toMatchObject({
+      what: 'announced',
+      from: { agent: 'bob' },
+      private: { a: 1 },
+    });
+    await bob.deliver({ to: 'bob', kind: 'note', id: 'later' });
+    expect(await notice(observer)).toMatchObject({ what: 'stored', message: { id: 'later' } });
+    const shown = async (client: typeof operator) => {
+      client.send({ type: 'list_connected', request_id: 'l', with_status: true, agent: 'bob' });
+      return ((await client.next('connected')) as unknown as { agents: { status: unknown }[] }).agents[0]
+        ?.status;
+    };
+    expect(await shown(operator)).toEqual({ step: 1, private: { a: 1 } });
+    expect(await shown(observer)).toEqual({ step: 1 });
+  });
+
   it('the exit of a worker is told with what it had in hand at another one', async () => {
     await using site = await startTwoBrokerProcesses();
     const { id, token } = await issueToken(site.operator, { agent: 'eve', role: 'worker' });

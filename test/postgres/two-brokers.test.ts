@@ -1,5 +1,5 @@
 import type { Log } from '@signalbox/client';
-import { issueToken, placeHold, releaseHolds } from '@signalbox/client/operator';
+import { issueToken, listDeadLetters, placeHold, releaseHolds, stopWork } from '@signalbox/client/operator';
 import type { WireClient } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { reached } from '../support/broker/broker-with-clients.ts';
@@ -78,6 +78,31 @@ describe.skipIf(serverUrl === undefined)('Two brokers on one schema', () => {
     await using eve = await site.connect('ann#eve', [site.one], { log });
     await eve.deliver({ to: 'ann#nobody', kind: 'note', ephemeral: true });
     expect(await nobody.promise).toBe('no_consumer');
+  });
+
+  it('stop the work of an agent that is at the other one', async () => {
+    await using site = await startTwoBrokerProcesses();
+    await using ann = await site.connect('ann', [site.one]);
+    await using bob = await site.connect('bob', [site.other]);
+    const stopped = Promise.withResolvers<unknown>();
+    const begun = Promise.withResolvers<void>();
+    await bob.serve(['ask'], async ({ signal }) => {
+      signal.addEventListener('abort', () => stopped.resolve(signal.reason));
+      begun.resolve();
+      await stopped.promise;
+      return { kind: 'reply', body: 'too late' };
+    });
+    const asked = ann.request('bob', 'ask', 'work', { id: 'a', timeoutMs });
+    await begun.promise;
+    await expect
+      .poll(() => stopWork(site.operator, { agent: 'bob', id: 'a' }).catch(({ code }) => code))
+      .toMatchObject([{ id: 'a', from: 'ann', inbox: 'bob' }]);
+    expect(await stopped.promise).toMatchObject({
+      code: 'stopped_by_operator',
+      message: 'stopped by operator',
+    });
+    expect(await asked).toMatchObject({ status: 'undeliverable', detail: 'stopped by operator' });
+    expect((await listDeadLetters(site.operator, { limit: 9 })).messages).toMatchObject([{ id: 'a' }]);
   });
 
   it('know what happens to tokens and holds at the other one', async () => {

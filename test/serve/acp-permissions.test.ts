@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { acpAgentFor, acpTurns } from '@signalbox/worker/internal';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type AcpStage, startAcpStage } from '../support/serve/acp-stage.ts';
-import { type ServedAcp, serveAcp } from '../support/serve/served-acp.ts';
+import { acpAgentMain, type ServedAcp, serveAcp } from '../support/serve/served-acp.ts';
+import { startServeStage } from '../support/serve/served-agent.ts';
 
 const ask = ['--permissions', 'ask'];
 let stage: AcpStage;
@@ -69,6 +71,29 @@ test('A denial reaches the agent, and its reason the next turn of the thread.', 
   expect(next).toMatch(/turn 2.*uses of tools were denied: agent:tool: .*not on a Friday/);
   expect(await stage.ask('rosa', 'and now?', { thread: 'denied' })).not.toContain('denied');
 });
+
+test.each([['thread'], ['none']])(
+  'The reason of a denial outlives worker serve, with --session %s.',
+  async (session) => {
+    const agent = `reminded-${session}`;
+    const args = [...ask, '--session', session];
+    const asked = async () => {
+      await using served = await serveAcp(stage.workspace, agent, { args });
+      const steps = [{ ask: { toolCallId: 't1', rawInput: { a: 1 } } }, { heard: true }];
+      const answer = stage.ask(agent, steps, { thread: 'T' });
+      const [question] = await stage.waiting(agent);
+      await stage.decide(question!.id, { verdict: 'deny', reason: 'not on a Friday' });
+      expect(await answer).toBe('heard id-reject_once');
+      await served.stop();
+    };
+    await asked();
+    await using _again = await serveAcp(stage.workspace, agent, { args });
+    const turn = session === 'thread' ? 'session-1, turn 2' : 'session-2, turn 1';
+    const next = await stage.ask(agent, 'and now?', { thread: 'T' });
+    expect(next).toMatch(new RegExp(`^${turn}.*uses of tools were denied: agent:tool: .*not on a Friday`));
+    expect(await stage.ask(agent, 'and now?', { thread: 'T' })).not.toContain('denied');
+  },
+);
 
 test.each([['end_turn'], ['cancelled']])(
   'A turn that ends %s without an answer after a denial is not tried again, and its sender gets the reason.',
@@ -199,8 +224,37 @@ test('Our own tools are known by facts that the agent states, never by a title, 
     settings: { permissions: { disableAutoMode: 'disable' } },
   });
   await using allowed = await serveAcp(stage.workspace, 'allowed', { args: ['--permissions', 'allow'] });
-  expect(await stage.ask('allowed', steps)).toBe('heard id-allow_once id-allow_once');
+  expect(await stage.ask('allowed', steps, { thread: 'allowed' })).toBe('heard id-allow_once id-allow_once');
   expect(allowed.events('turn_ended')).toHaveLength(1);
+  expect(allowed.warnings('not_audited')).toEqual([]);
+  // Each use has its row when it is answered, with the agent, the tool and the message of the turn.
+  const [{ messages }] = allowed.events('turn_started') as [{ messages: { id: string }[] }];
+  const { entries } = JSON.parse((await stage.command('audit', 'call', '--json')).stdout);
+  const allowedRows = entries.filter(({ code }: { code: string }) => code === 'permission_allowed');
+  const turn = `--permissions allow, in the turn of the message '${messages[0]?.id}' of 'asker'`;
+  const row = { agent: 'allowed', role: 'researcher', detail: turn };
+  expect(allowedRows).toMatchObject([
+    { ...row, name: 'agent:mcp__signalbox__signalbox_reply' },
+    { ...row, name: 'agent:tool' },
+  ]);
+});
+
+test('A use that the audit log can not note is allowed with a warning.', async () => {
+  // A broker without an orchestrator.
+  await using alone = await startServeStage();
+  const argv = ['agent'];
+  const agent = acpAgentFor(argv, { acp: true })!;
+  const turns = acpTurns(agent, argv, { permissions: 'allow', version: '1' });
+  await using rosa = await alone.serve(`exec '${process.execPath}' '${acpAgentMain}'`, { turns });
+  const steps = [{ ask: { toolCallId: 't1', kind: 'edit', rawInput: { a: 1 } } }, { heard: true }];
+  const asked = await alone.walt.request('rosa', 'ask', JSON.stringify(steps), { timeoutMs: 30_000 });
+  expect(asked).toMatchObject({ reply: { json: 'heard id-allow_once' } });
+  expect(rosa.events).toContainEqual(
+    expect.objectContaining({
+      code: 'not_audited',
+      message: expect.stringContaining('the audit log has no entry that agent:edit was allowed'),
+    }),
+  );
 });
 
 test('Programs that can not ask a person are refused before anything connects, with the command by which they can.', async () => {

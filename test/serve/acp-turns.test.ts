@@ -1,4 +1,7 @@
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { connectBroker } from '@signalbox/client';
+import { followTail, servedTurnsOf } from '@signalbox/client/operator';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isRunning } from '../support/processes.ts';
 import { type AcpStage, startAcpStage } from '../support/serve/acp-stage.ts';
@@ -185,4 +188,51 @@ test('A turn that ends without a word fails if somebody asked, and is done for a
   const used = { sessionUpdate: 'tool_call', toolCallId: 't1', title: 'note it', status: 'completed' };
   await stage.asker.deliver({ to: 'silent', kind: 'note', body: JSON.stringify([{ update: used }]) });
   await expect.poll(() => served.events('turn_ended')[1]).toMatchObject({ outcome: 'done' });
+});
+
+test('ps and tail show operators the turns that run with their open uses of tools, and nobody else.', async () => {
+  await using served = await serveAcp(stage.workspace, 'shown');
+  const { url } = stage.workspace.ready.broker;
+  const { env } = await stage.workspace.agent('operator.tail', 'operator');
+  const token = (await readFile(env.SIGNALBOX_TOKEN_FILE!, 'utf8')).trim();
+  await using operator = await connectBroker({ url, token, agent: 'operator.tail#tail' });
+  const told: unknown[] = [];
+  using _tail = await followTail(operator, {
+    agent: 'shown',
+    orchestrator: 'orchestrator',
+    onEvent: (event) => event.what === 'announced' && told.push(servedTurnsOf(event.private)),
+  });
+  const tool = (toolCallId: string, more: object) => ({
+    update: { sessionUpdate: 'tool_call', toolCallId, status: 'pending', ...more },
+  });
+  const steps = [
+    tool('t1', { title: 'read a file' }),
+    tool('t2', { title: 'make all' }),
+    { update: { sessionUpdate: 'tool_call_update', toolCallId: 't1', status: 'completed' } },
+    { update: { sessionUpdate: 'tool_call_update', toolCallId: 't2', status: 'in_progress' } },
+    { when: 'go' },
+    { text: 'done' },
+  ];
+  const asked = stage.ask('shown', steps, { thread: 'T' });
+  const calls = [{ title: 'make all', status: 'in_progress' }];
+  const turn = { from: 'asker', kind: 'ask', thread: 'T', since: expect.any(Number), calls };
+  await expect.poll(() => told, { timeout: 10_000 }).toContainEqual([expect.objectContaining(turn)]);
+  expect((await stage.command('ps')).stdout).toMatch(
+    /^shown works on ask \S+ of asker, thread T, for \d+ s: \[in_progress\] make all$/m,
+  );
+  const statusFor = async (own: Record<string, string>) => {
+    const { agents } = JSON.parse((await stage.workspace.run(['ps', '--json'], own)).stdout);
+    return agents.find(({ agent }: { agent: string }) => agent === 'shown').status;
+  };
+  expect(await statusFor(env)).toMatchObject({ turns: 1, private: { running: [turn] } });
+  const other = await stage.workspace.agent('other', 'researcher');
+  const observer = await stage.workspace.agent('operator.watch', 'observer');
+  for (const own of [other.env, observer.env]) {
+    const status = await statusFor(own);
+    expect(status).toMatchObject({ worker: 'serve', turns: 1 });
+    expect(status).not.toHaveProperty('private');
+  }
+  await served.touch('go');
+  expect(await asked).toBe('done');
+  await expect.poll(() => told.at(-1), { timeout: 10_000 }).toEqual([]);
 });

@@ -150,8 +150,9 @@ export function countOption(text: string): number {
 
 /** Reads an address: an agent id, or one of its sub-inboxes. */
 export function addressOption(text: string): string {
+  if (text.includes(':')) return groupOption(text);
   if (/^[a-z0-9][a-z0-9_.-]{0,127}(#[A-Za-z0-9_.-]{1,64})?$/.test(text)) return text;
-  throw new InvalidArgumentError('An inbox is an agent id, as in writer-1, or agent#sub.');
+  throw new InvalidArgumentError('An inbox is an agent id, as in writer-1, agent#sub, or a group.');
 }
 
 /** Reads an agent id. */

@@ -6,6 +6,7 @@ import type { BrokerSettings } from './broker-options.ts';
 import { BrokerTalk } from './cluster/broker-talk.ts';
 import { joinCluster } from './cluster/cluster-parts.ts';
 import { Delivery } from './core/delivery.ts';
+import type { StopOrder } from './core/endings/cancellations.ts';
 import { ExpiryClock, holdMs } from './core/time/expiry-clock.ts';
 import { endOtherRoles, endRevoked } from './frames/admin/remove-token.ts';
 import { leaveBehind, type WorkerThatEnded } from './frames/admin/worker-exit.ts';
@@ -84,6 +85,7 @@ export async function createSessionDeps(
   const onRevoked = (ids: readonly string[]) => endRevoked(ids, { connected, delivery });
   const neighbours = { cluster, tokenStore, talk, tokens, agents, holds, followers, onRevoked, monotonic };
   talk.on('worker_exited', (worker: WorkerThatEnded) => leaveBehind(worker, { connected, delivery }));
+  talk.on('stop_work', (order: StopOrder) => delivery.cancellations.stopWork(order));
   const lanes = new Lanes({
     holderOf: (address) => delivery.holderOf(address),
     isLive: ({ token }) => tokens.isLive(token),

@@ -389,7 +389,10 @@ export interface ServedRequest {
   readonly message: Message;
   /** The body, read as JSON; `undefined` if the message has none, or if the handler reads it itself. */
   readonly json: unknown;
-  /** Aborted when the requester cancels, when the deadline passes, and when the client is closed. */
+  /**
+   * Aborted when the requester cancels, when an operator stops the work (with a `SignalboxError` of the code `stopped_by_operator`), when
+   * the deadline passes, and when the client is closed.
+   */
   readonly signal: AbortSignal;
   /** Aborts together with `signal`. It costs less, for a handler that needs no `AbortSignal`. */
   readonly cancellation: CancelSignal;

@@ -17,6 +17,8 @@ export const clientErrorCodes = {
   timed_out: { retryable: true },
   /** The caller's AbortSignal ended it. */
   aborted: { retryable: false },
+  /** An operator stopped the work on a message, which is a dead letter now. */
+  stopped_by_operator: { retryable: false },
   /** The client was closed by its owner. */
   closed: { retryable: false },
   /** Another client subscribed to the same address and holds it now. */

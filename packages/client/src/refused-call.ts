@@ -32,6 +32,7 @@ const toolCodes: Readonly<Record<ErrorCode | ClientErrorCode, ToolErrorCode>> = 
   closed_by_broker: 'mcp_server_unreachable',
   timed_out: 'tool_timeout',
   aborted: 'cancelled',
+  stopped_by_operator: 'cancelled',
   bad_frame: 'internal',
   unknown_frame: 'internal',
   bad_hello: 'internal',
@@ -43,6 +44,7 @@ const toolCodes: Readonly<Record<ErrorCode | ClientErrorCode, ToolErrorCode>> = 
   unknown_token: 'internal',
   unknown_op: 'internal',
   unknown_hold: 'internal',
+  not_working: 'internal',
   backup_failed: 'internal',
   internal: 'internal',
 };

@@ -301,6 +301,7 @@ export {
   maxSubscriptions,
   mcpRequestParser,
   minStandingMs,
+  type NotePermissionRequest,
   type OfferRequest,
   type OwnCallsRequest,
   openOps,

@@ -32,6 +32,7 @@ export const operationPermissions = {
     dead_show: operator,
     dead_retry: operator,
     dead_drop: operator,
+    stop_work: operator,
     history: readers,
     threads: readers,
     thread: readers,
@@ -76,6 +77,8 @@ export const operationPermissions = {
   frame: {
     /** `list_connected` shows agents of every role, and how much waits for each of them. */
     list_connected: readers,
+    /** `list_connected` and `tail` show the member `private` of a status. */
+    private_status: operator,
     /** `list_scheduled` shows messages of every sender. */
     list_scheduled: readers,
     /** `cancel` cancels messages of other senders that are not due. */

@@ -12,7 +12,17 @@ export async function sendHostileTexts(stack: ToolStack): Promise<void> {
   const mallory = await stack.clientAt('mallory');
   const victim = await stack.clientAt('victim');
   const text = hostileText;
-  mallory.announce({ worker: 'run', command: text, last_output: text, last_output_at: Date.now() });
+  const turn = {
+    id: 'm1',
+    from: 'walt',
+    kind: 'ask',
+    since: Date.now(),
+    calls: [{ title: text, status: text }],
+  };
+  mallory.announce({
+    ...{ worker: 'serve', command: text, turns: 1, last_output: text, last_output_at: Date.now() },
+    private: { running: [turn] },
+  });
   victim.announce({ text });
   await using inbox = await victim.subscribe();
   await mallory.deliver({

@@ -5,7 +5,8 @@ import { expect, vi } from 'vitest';
 import type { Workspace } from '../cli/workspace.ts';
 import { type Run, startRun } from '../runner/worker-run.ts';
 
-const main = fileURLToPath(new URL('./acp-agent-main.ts', import.meta.url));
+/** The script of our own ACP agent. */
+export const acpAgentMain = fileURLToPath(new URL('./acp-agent-main.ts', import.meta.url));
 
 /** An agent that speaks ACP, served by `signalbox worker serve`, and its home. */
 export interface ServedAcp extends AsyncDisposable {
@@ -30,7 +31,7 @@ export async function serveAcp(
   const home = join(directory, `${agent}-home`);
   await mkdir(join(home, 'run'), { recursive: true, mode: 0o700 });
   const program = join(home, as);
-  await writeFile(program, `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`);
+  await writeFile(program, `#!/bin/sh\nexec '${process.execPath}' '${acpAgentMain}' "$@"\n`);
   await chmod(program, 0o755);
   const options = ['--agent', agent, '--role', 'researcher', '--retry-wait', '100ms', '--json'];
   const run = startRun(

@@ -1,4 +1,5 @@
 import {
+  agentSummaries,
   type FailedProgram,
   listFailedPrograms,
   listHolds,
@@ -18,6 +19,7 @@ import { type Session, withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { count, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 import { agentTable, optionalColumns } from './agent-rows.ts';
+import { turnText } from './turn-text.ts';
 
 /** The options of `signalbox agents`. */
 export interface AgentsFlags extends ConnectionFlags {
@@ -27,6 +29,9 @@ export interface AgentsFlags extends ConnectionFlags {
 
 /** The most offline agents that are listed. */
 const maxOffline = 200;
+
+/** The most turns that are written out. */
+const maxTurnLines = 20;
 
 /** The most holds that are written out. */
 const maxHoldLines = 5;
@@ -62,7 +67,7 @@ export async function listAgents(flags: AgentsFlags): Promise<void> {
   const { headings, rows } = agentTable(connections, offline?.agents ?? [], Date.now(), failed);
   if (rows.length === 0) return printLines('no agents are connected');
   printLines(tableLines(headings, rows, { optionalColumns }));
-  const notes = [...holdLines(holds, connections), ...approvalLines(waiting ?? 0)];
+  const notes = [...turnLines(connections), ...holdLines(holds, connections), ...approvalLines(waiting ?? 0)];
   if (notes.length > 0) printLines('', ...notes);
   if (offline?.more)
     printNotes(`More than ${maxOffline} agents are offline and have mail; the first are shown.`);
@@ -100,6 +105,16 @@ async function standstills(
       waiting: await countWaitingApprovals(client, connections),
     }),
   };
+}
+
+/** Writes the turns that run. Only operators and the agent itself are told them. */
+function turnLines(connections: readonly ConnectedAgent[]): string[] {
+  const now = Date.now();
+  const lines = agentSummaries(connections, []).flatMap(({ agent, turns = [] }) =>
+    turns.map((turn) => `${agent} works on ${turnText(turn, now)}`),
+  );
+  const more = lines.length - maxTurnLines;
+  return [...lines.slice(0, maxTurnLines), ...(more > 0 ? [`${count(more, 'further turn')} run`] : [])];
 }
 
 /** Writes the holds and who placed them. A token that may not list holds is told those on the agents that it sees. */

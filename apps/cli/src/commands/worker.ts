@@ -6,8 +6,9 @@ import { faceCommand } from './worker/face.ts';
 import { mcpCommand } from './worker/mcp.ts';
 import { runCommand } from './worker/run.ts';
 import { serveCommand } from './worker/serve.ts';
+import { stopCommand } from './worker/stop.ts';
 
-/** Defines `signalbox worker mcp|run|serve|config|echo|face`. */
+/** Defines `signalbox worker mcp|run|serve|stop|config|echo|face`. */
 export function workerCommand(): Command {
   const command = new Command('worker').description('Connect an agent.');
   withExamples(command, 'signalbox worker mcp --token-file researcher.token');
@@ -15,6 +16,7 @@ export function workerCommand(): Command {
     mcpCommand(),
     runCommand(),
     serveCommand(),
+    stopCommand(),
     configCommand(),
     echoCommand(),
     faceCommand(),

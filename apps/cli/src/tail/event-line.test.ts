@@ -82,3 +82,20 @@ test('A line tells of refusals by their code, of holds by who holds what and why
     'tool calls are not shown by name: none there',
   );
 });
+
+test('A line tells which turns of a served agent run, and a private status of another program as it is.', () => {
+  const turn = { id: 'm1', from: 'walt', kind: 'ask', since: at - 3000 };
+  const calls = [{ title: 'make', status: 'pending' }];
+  const announced = { what: 'announced' as const, at, from };
+  expect([
+    eventLine({ ...announced, private: { running: [{ ...turn, calls }, turn] } }),
+    eventLine({ ...announced, private: { running: [] } }),
+    eventLine({ ...announced, private: { step: 3 } }),
+    eventLine(announced),
+  ]).toEqual([
+    '10:20:30.456Z  turns      rosa  ask m1 of walt, for 3 s: [pending] make; ask m1 of walt, for 3 s',
+    '10:20:30.456Z  turns      rosa  none runs',
+    '10:20:30.456Z  status     rosa  {"step":3}',
+    '10:20:30.456Z  status     rosa  -',
+  ]);
+});

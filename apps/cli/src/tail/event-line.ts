@@ -1,6 +1,7 @@
-import type { TailEvent } from '@signalbox/client/operator';
+import { servedTurnsOf, type TailEvent } from '@signalbox/client/operator';
 import type { CallRecord, TailNotice } from '@signalbox/protocol';
 import { holdSubject, holdText } from '@signalbox/protocol/internal';
+import { turnText } from '../agents/turn-text.ts';
 import { byteSize } from '../terminal/byte-size.ts';
 import { formatDuration, formatElapsed } from '../terminal/duration.ts';
 import { cell, oneLine } from '../terminal/output.ts';
@@ -40,6 +41,8 @@ function words(event: TailEvent): string[] {
       return ['held', oneLine(holdText(event.hold), detailLength)];
     case 'hold_ended':
       return ['hold over', `${holdSubject(event.hold)} (hold ${event.hold.id})`];
+    case 'announced':
+      return announcedWords(event);
     case 'missed':
       return ['missed', `${event.missed} events that came faster than they could be shown`];
     case 'gap':
@@ -54,6 +57,16 @@ function words(event: TailEvent): string[] {
     case 'reconnected':
       return ['note', 'the broker is back; what happened meanwhile is missing here'];
   }
+}
+
+/** Tells what turns of a served agent run, or what another program announced for operators. */
+function announcedWords({ at, from, private: part }: Extract<TailNotice, { what: 'announced' }>): string[] {
+  const turns = servedTurnsOf(part);
+  if (turns?.length === 0) return ['turns', from.agent, 'none runs'];
+  const texts = turns?.map((turn) => turnText(turn, at)) ?? [
+    oneLine(JSON.stringify(part) ?? '-', detailLength),
+  ];
+  return [turns ? 'turns' : 'status', from.agent, texts.join('; ')];
 }
 
 function messageWords(event: MessageEvent): string[] {

@@ -153,13 +153,27 @@ function Mail({ of: { mail, oldest_at } }: { of: AgentSummary }) {
   );
 }
 
-function Doing({ of: { last_output }, calls }: { of: AgentSummary; calls: readonly CallRecord[] }) {
+function Doing({
+  of: { last_output, turns = [] },
+  calls,
+}: {
+  of: AgentSummary;
+  calls: readonly CallRecord[];
+}) {
   const [call] = calls;
+  const used = turns.flatMap((turn) => turn.calls ?? []);
   if (call)
     return (
       <span class="name">
         <Text>{call.tool}</Text> <Age at={call.started_at ?? call.received_at} />
         {calls.length > 1 && ` and ${calls.length - 1} more`}
+      </span>
+    );
+  if (used[0])
+    return (
+      <span class="name">
+        <Text>{used[0].title}</Text>
+        {used.length > 1 && ` and ${used.length - 1} more`}
       </span>
     );
   if (!last_output) return <span class="unknown">unknown</span>;
@@ -182,6 +196,7 @@ function mailText({ unread, held }: NonNullable<AgentSummary['mail']>): string {
 
 function Details({ of, calls }: { of: AgentSummary; calls: readonly CallRecord[] }) {
   const { agent, roles, clients, brokers, connected_at, mail, oldest_at, last_output, announced } = of;
+  const { turns = [] } = of;
   const output = last_output?.text ?? (announced.length > 0 ? JSON.stringify(announced, null, 2) : undefined);
   return (
     <Drawer title={agent} onClose={() => setParams({ agent: undefined })}>
@@ -198,6 +213,31 @@ function Details({ of, calls }: { of: AgentSummary; calls: readonly CallRecord[]
           ...(of.state === 'group' || output !== undefined ? [] : [['Last output', 'unknown'] as const]),
         ]}
       />
+      {turns.length > 0 && (
+        <>
+          <h3>Turns that run</h3>
+          <ul class="links">
+            {turns.map((turn) => (
+              <li key={`${turn.from} ${turn.id}`}>
+                <a
+                  href={hrefOf(
+                    'timeline',
+                    turn.thread === undefined ? { text: turn.id } : { thread: turn.thread },
+                  )}
+                >
+                  <Text>{turn.kind}</Text> of <Text>{turn.from}</Text>
+                </a>{' '}
+                <Age at={turn.since} />
+                {turn.calls?.map(({ title, status }) => (
+                  <div class="quiet" key={title}>
+                    <Text>{title}</Text>: <Text>{status}</Text>
+                  </div>
+                ))}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
       {calls.length > 0 && (
         <>
           <h3>Calls that wait or run</h3>

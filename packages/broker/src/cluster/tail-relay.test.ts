@@ -58,7 +58,7 @@ test('Nothing is sent while nobody follows, and nothing more a moment after the 
     await relay.send();
   }
   expect([other.followers.isOn, told]).toEqual([false, []]);
-  one.followers.add(connection, 'operator', undefined);
+  one.followers.add(connection, { address: 'operator', agent: undefined, seesPrivate: true });
   await one.relay.begin();
   expect(other.followers.isOn).toBe(true);
   refuse(other.followers, 2);
@@ -77,7 +77,7 @@ test('Nothing is sent while nobody follows, and nothing more a moment after the 
 test('A connection is told how many events of another broker were lost.', async () => {
   const { start, notices, connection, advance } = twoBrokers();
   const [one, other] = [start('one'), start('other')];
-  one.followers.add(connection, 'operator', undefined);
+  one.followers.add(connection, { address: 'operator', agent: undefined, seesPrivate: true });
   await one.relay.begin();
   refuse(other.followers, 600);
   await other.relay.send();
@@ -91,7 +91,7 @@ test('A connection is told how many events of another broker were lost.', async 
 test('A connection is told of a broker that ends without a word, or begins anew, and not of one that stops.', async () => {
   const { start, notices, connection, advance } = twoBrokers();
   const one = start('one');
-  one.followers.add(connection, 'operator', 'ann');
+  one.followers.add(connection, { address: 'operator', agent: 'ann', seesPrivate: true });
   const watched = async (run: string) => {
     const other = start('other', run);
     await one.relay.check();

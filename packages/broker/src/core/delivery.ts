@@ -274,7 +274,7 @@ export class Delivery {
   /** Settles messages that this consumer holds as `acked`. Other sequence numbers are rejected and change nothing. */
   ack(consumer: Consumer, seqs: readonly number[]): AckResult {
     return this.#releaseAll(consumer, seqs, (seq, message, lease) => {
-      this.#settler.ack(seq, message);
+      if (!message.ended) this.#settler.ack(seq, message);
       if (lease.isShared) this.#dispatcher.ended(lease.address, seq);
     });
   }

@@ -123,15 +123,16 @@ export class ConnectedCallers {
   }
 
   /**
-   * Sets the status of a caller, at most once a second, and notes how its program failed. Returns 0 if that is done, or else the
-   * milliseconds to wait.
+   * Sets the status of a caller, at most once a second, and notes how its program failed. Returns the status before it, and the
+   * milliseconds to wait if it was too early.
    */
-  announce(caller: Caller, status: unknown, failed?: string): number {
+  announce(caller: Caller, status: unknown, failed?: string): { retryAfterMs: number; before: unknown } {
     const entry = this.#entries.get(caller);
-    if (!entry) return 0;
+    if (!entry) return { retryAfterMs: 0, before: status };
+    const { status: before } = entry;
     const now = this.#deps.monotonic();
-    const wait = entry.announcedAt + announceEveryMs - now;
-    if (wait > 0 && (failed === undefined || entry.hasFailed)) return wait;
+    const retryAfterMs = entry.announcedAt + announceEveryMs - now;
+    if (retryAfterMs > 0 && (failed === undefined || entry.hasFailed)) return { retryAfterMs, before };
     const { agent, role } = caller.sender;
     if (failed === undefined) this.#deps.programs.works(agent, entry.connectedAt);
     else {
@@ -141,7 +142,7 @@ export class ConnectedCallers {
     entry.announcedAt = now;
     entry.status = status;
     this.#tellOthers(entry);
-    return 0;
+    return { retryAfterMs: 0, before };
   }
 
   /** Ends the connections of all callers for which `matches` returns true. Each is told the text of `why`. */

@@ -2,6 +2,7 @@ import {
   type AnnounceFrame,
   type ConnectedAgent,
   furtherCosts,
+  isJsonObject,
   type ListConnectedFrame,
   operationPermissions,
   type RecipientState,
@@ -19,10 +20,15 @@ const pageSize = 200;
 export function announce(
   { status, failed }: AnnounceFrame,
   caller: Caller,
-  { connected }: Pick<FrameDeps, 'connected'>,
+  { connected, followers }: Pick<FrameDeps, 'connected' | 'followers'>,
 ): Outcome {
-  const retryAfterMs = connected.announce(caller, status, failed);
-  if (retryAfterMs === 0) return undefined;
+  const { retryAfterMs, before } = connected.announce(caller, status, failed);
+  if (retryAfterMs === 0) {
+    const part = partsOf(status).private;
+    const isChanged = followers.isOn && JSON.stringify(part) !== JSON.stringify(partsOf(before).private);
+    if (isChanged) followers.announced(caller.sender, part);
+    return undefined;
+  }
   return { refusal: { code: 'rate_limited', message: 'announce at most once a second' }, retryAfterMs };
 }
 
@@ -82,6 +88,13 @@ interface Listed extends Sender {
   status: unknown;
   broker: string | undefined;
   lane?: boolean;
+}
+
+/** Divides a status into the part that only operators and its agent are shown, and the rest. */
+function partsOf(status: unknown): { private: unknown; public: unknown } {
+  if (!isJsonObject(status) || !('private' in status)) return { private: undefined, public: status };
+  const { private: hidden, ...shown } = status;
+  return { private: hidden, public: shown };
 }
 
 function mayBeShown(
@@ -144,11 +157,13 @@ async function describeWithStatus(
     (agent) => seesAll(asker) || agent === asker.sender.agent,
   );
   const inboxes = await countInboxes(agents, deps);
+  const seesPrivate = mayDo(asker, operationPermissions.frame.private_status);
   return shown.map((one) => {
     const inbox = inboxes.get(one.agent);
+    const isShownWhole = seesPrivate || one.agent === asker.sender.agent;
     return {
       ...describe(one, deps),
-      ...(one.status !== undefined && { status: one.status }),
+      ...(one.status !== undefined && { status: isShownWhole ? one.status : partsOf(one.status).public }),
       ...(inbox && { inbox }),
     };
   });

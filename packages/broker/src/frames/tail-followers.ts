@@ -4,10 +4,17 @@ import type { Consumer } from '../core/consumer.ts';
 import type { Tail, TailEvent, TailMessage } from '../core/tail.ts';
 import type { HoldChange } from '../holds/holds.ts';
 
-interface Follower {
+/** A connection that follows, as it asked. */
+interface Following {
+  /** Its inbox. */
   readonly address: string;
   /** If set, it gets only messages and refusals of this agent, and holds other than those on other agents. */
   readonly agent: string | undefined;
+  /** True if it gets the private parts of statuses. */
+  readonly seesPrivate: boolean;
+}
+
+interface Follower extends Following {
   /** The number of events that were dropped since the last one that was pushed. */
   missed: number;
 }
@@ -16,6 +23,8 @@ interface Follower {
 export interface TailLine {
   at: number;
   about?: readonly string[] | undefined;
+  /** True if only connections that see private parts of statuses get it. */
+  isPrivate?: true;
   facts: Record<string, unknown>;
 }
 
@@ -34,9 +43,9 @@ export class TailFollowers implements Tail {
     this.#now = now;
   }
 
-  /** Sends a connection the events of one agent's messages, or of all messages, from now on. `address` is its inbox. */
-  add(connection: Consumer, address: string, agent: string | undefined): void {
-    this.#followers.set(connection, { address, agent, missed: 0 });
+  /** Sends a connection the events of one agent's messages, or of all messages, from now on. */
+  add(connection: Consumer, following: Following): void {
+    this.#followers.set(connection, { ...following, missed: 0 });
     this.#look();
   }
 
@@ -89,6 +98,12 @@ export class TailFollowers implements Tail {
     this.#happened([from.agent], { what: 'refused', refused });
   }
 
+  /** Reports that a connection announced another private part of its status. */
+  announced(from: Sender, part: unknown): void {
+    const facts = { what: 'announced', from, ...(part !== undefined && { private: part }) };
+    this.#happened([from.agent], facts, { isPrivate: true });
+  }
+
   /** Reports that a hold began or ended, as each broker does. A hold on a role, on tools or on everything may concern any agent. */
   holdChanged({ what, hold }: HoldChange): void {
     const { on, name = '' } = hold;
@@ -112,8 +127,9 @@ export class TailFollowers implements Tail {
   }
 
   /** Sends an event to the connections of this broker. */
-  tell({ at, about, facts }: TailLine): void {
+  tell({ at, about, isPrivate, facts }: TailLine): void {
     for (const [connection, follower] of this.#followers) {
+      if (isPrivate && !follower.seesPrivate) continue;
       if (about && follower.agent !== undefined && !about.includes(follower.agent)) continue;
       const isTold = this.#tellMissed(connection, follower) && this.#push(connection, follower, at, facts);
       if (!isTold) follower.missed++;
@@ -129,8 +145,12 @@ export class TailFollowers implements Tail {
     return true;
   }
 
-  #happened(about: readonly string[], facts: Record<string, unknown>): void {
-    const line = { at: this.#now(), about, facts };
+  #happened(
+    about: readonly string[],
+    facts: Record<string, unknown>,
+    more: Pick<TailLine, 'isPrivate'> = {},
+  ): void {
+    const line = { at: this.#now(), about, ...more, facts };
     this.#passOn?.(line);
     this.tell(line);
   }

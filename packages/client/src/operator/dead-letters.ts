@@ -1,5 +1,5 @@
 import type { BrokerClient } from '@signalbox/client';
-import { type AdminResult, frameLimits } from '@signalbox/protocol';
+import { type AdminParams, type AdminResult, frameLimits } from '@signalbox/protocol';
 
 /** A message that was given up. Times are epoch milliseconds of the broker's clock, `size` is that of the body in bytes. */
 export type DeadLetter = AdminResult<'dead_list'>['messages'][number];
@@ -71,6 +71,17 @@ export async function dropDeadLetters(
     const { dropped, unknown } = await client.admin('dead_drop', { seqs: batch });
     return { done: dropped, unknown, refused: [] };
   });
+}
+
+/**
+ * Stops the work of an agent on a message, or on the messages of a thread: they become dead letters, and the one that works on them is told.
+ * Rejects with `not_working` if the agent works on none.
+ */
+export async function stopWork(
+  client: BrokerClient,
+  work: AdminParams<'stop_work'>,
+): Promise<AdminResult<'stop_work'>['stopped']> {
+  return (await client.admin('stop_work', work)).stopped;
 }
 
 async function inBatches(

@@ -37,6 +37,8 @@ export class AcceptedRequest implements ServedRequest {
   settledIn: number | undefined;
   /** The reason why the handler's signal was aborted. */
   abortedBy: AbortCause | undefined;
+  /** The way in which an operator stopped the work: `stopped by NAME`. `undefined` if nobody did. */
+  stoppedBy: string | undefined;
   expiry: Deadline | undefined;
   /** The span of the handler. */
   span: TracedSpan | undefined;
@@ -70,7 +72,7 @@ export class AcceptedRequest implements ServedRequest {
   get cancellation(): CancelSignal {
     if (this.#cancellation === undefined) {
       this.#cancellation = new Cancellation();
-      if (this.abortedBy !== undefined) this.#cancellation.abort(abortReason(this.abortedBy));
+      if (this.abortedBy !== undefined) this.#cancellation.abort(this.#abortReason(this.abortedBy));
     }
     return this.#cancellation;
   }
@@ -111,11 +113,12 @@ export class AcceptedRequest implements ServedRequest {
     if (!this.isOver) this.#deps.sendWorking(this, how);
   }
 
-  /** Aborts the handler's signal. Only the first cause counts. */
-  abort(by: AbortCause): void {
+  /** Aborts the handler's signal. Only the first cause counts. `stoppedBy` says how an operator stopped the work. */
+  abort(by: AbortCause, stoppedBy?: string): void {
     if (this.abortedBy !== undefined) return;
     this.abortedBy = by;
-    this.#cancellation?.abort(abortReason(by));
+    this.stoppedBy = stoppedBy;
+    this.#cancellation?.abort(this.#abortReason(by));
   }
 
   /** Returns the message for another consumer to serve, with the rest of its lifetime. */
@@ -128,11 +131,12 @@ export class AcceptedRequest implements ServedRequest {
       ...(remaining_ms !== undefined && { remaining_ms }),
     };
   }
-}
 
-function abortReason(by: AbortCause): Error {
-  if (by === 'expired') return clientError('timed_out', 'the deadline of the request passed');
-  if (by === 'closed') return clientError('closed', 'the client was closed');
-  if (by === 'stopped') return clientError('aborted', 'the request was stopped by the one that serves it');
-  return clientError('aborted', 'the requester cancelled');
+  #abortReason(by: AbortCause): Error {
+    if (this.stoppedBy !== undefined) return clientError('stopped_by_operator', this.stoppedBy);
+    if (by === 'expired') return clientError('timed_out', 'the deadline of the request passed');
+    if (by === 'closed') return clientError('closed', 'the client was closed');
+    if (by === 'stopped') return clientError('aborted', 'the request was stopped by the one that serves it');
+    return clientError('aborted', 'the requester cancelled');
+  }
 }

@@ -69,8 +69,8 @@ const rememberedRequests = 10_000;
 const maxWaitingEphemeral = 1_024;
 /** The longest time for which the broker does not know that work on a request has begun, in milliseconds (ADR 28). */
 const startToldWithinMs = 5;
-/** The time after which a request comes again whose id is in use under another role of its agent, in milliseconds. */
-const otherRoleMs = 1_000;
+/** The time after which a request comes again whose id is in use by an earlier one, in milliseconds. */
+const busyMs = 1_000;
 /** The longest reason that the broker keeps, in characters. */
 const maxReasonLength = 500;
 
@@ -133,7 +133,7 @@ export class RequestRunner implements LaneRunner {
     if (known !== undefined && readerOf(known.message) !== readerOf(message)) {
       const reason = 'a request of this agent with the same id runs under another role';
       if (message.seq !== undefined)
-        outbox.control({ type: 'nack', seqs: [message.seq], delay_ms: otherRoleMs, reason });
+        outbox.control({ type: 'nack', seqs: [message.seq], delay_ms: busyMs, reason });
     } else if (known !== undefined) {
       this.#redelivered(known, message);
     } else if (message.seq !== undefined && this.#wasAnswered(message.seq, message.id)) {
@@ -207,19 +207,21 @@ export class RequestRunner implements LaneRunner {
   /** Aborts the sender's own request; a cancel of one that has not come yet is remembered. */
   cancel(notice: CancelNotice): void {
     const key = keyOf(notice.from.agent, notice.correlation_id);
+    const { stopped } = notice;
     const request = this.#accepted.get(key);
     if (request === undefined) {
-      this.#earlyCancels.add(key);
+      // A message whose work was stopped may be put back under its id.
+      if (stopped === undefined) this.#earlyCancels.add(key);
       return;
     }
-    if (request.lanes && request.lanes.length > 0) {
+    if (stopped === undefined && request.lanes && request.lanes.length > 0) {
       // The sender waits on, by another way, unless that is a lane whose end is not known here yet.
       sendAck(this.#deps, request);
       request.seq = undefined;
       request.isWithdrawn = true;
       return;
     }
-    request.abort('cancelled');
+    request.abort('cancelled', stopped);
     if (this.#waiting.delete(request)) {
       sendAck(this.#deps, request);
       this.#forget(request);
@@ -259,6 +261,18 @@ export class RequestRunner implements LaneRunner {
   }
 
   #redelivered(request: AcceptedRequest, message: Message): void {
+    if (request.stoppedBy !== undefined && message.seq !== undefined && message.seq !== request.seq) {
+      // Somebody put the dead letter back before the work on it has ended.
+      const reason = 'the work that an operator stopped has not ended';
+      this.#deps.outbox.control({
+        type: 'nack',
+        seqs: [message.seq],
+        delay_ms: busyMs,
+        counts: false,
+        reason,
+      });
+      return;
+    }
     request.seq = message.seq;
     request.epoch = this.#deps.epoch();
     if (request.isStarted) sendWorking(this.#deps, request);

@@ -29,11 +29,11 @@ test.each([
   ['text', "field 'body'"],
   [
     {},
-    "field 'op': must be one of manifest, call, request, ask_permission, subscriptions, page_tool, status, task, cancel_task, update_task, own_calls, search, calls,",
+    "field 'op': must be one of manifest, call, request, ask_permission, note_permission, subscriptions, page_tool, status, task, cancel_task, update_task, own_calls, search, calls,",
   ],
   [
     { op: 'dance' },
-    "field 'op': must be one of manifest, call, request, ask_permission, subscriptions, page_tool, status, task, cancel_task, update_task, own_calls, search, calls,",
+    "field 'op': must be one of manifest, call, request, ask_permission, note_permission, subscriptions, page_tool, status, task, cancel_task, update_task, own_calls, search, calls,",
   ],
   [{ op: 'call' }, "field 'tool'"],
   [{ op: 'call', tool: 'x'.repeat(257) }, "field 'tool'"],

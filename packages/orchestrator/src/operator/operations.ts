@@ -6,6 +6,7 @@ import {
   type McpReply,
   type McpRequest,
   messageOf,
+  type NotePermissionRequest,
   operationPermissions,
   type Permission,
   permissionsOfRole,
@@ -66,7 +67,7 @@ export interface OperationDeps
     ApprovalOperationDeps,
     DefinitionOperationDeps {
   /** Reports the requests of operators to the audit log. */
-  audit: Pick<AuditTrail, 'record'>;
+  audit: Pick<AuditTrail, 'record' | 'recordBefore'>;
   catalogs: CatalogTracker;
   holds: HeldCalls;
   budgets: BudgetLedger;
@@ -206,6 +207,8 @@ async function answerAllowed(
   switch (request.op) {
     case 'manifest':
       return answerManifest(deps, request.as_role ?? asker.role, request);
+    case 'note_permission':
+      return await notePermission(deps, asker, request);
     case 'subscriptions': {
       await catalogs.current();
       const data = deps.subscriptions.set(asker, request.uris);
@@ -261,6 +264,17 @@ async function answerAllowed(
     case 'accept_definitions':
       return await answerAcceptDefinitions(deps, asker, request);
   }
+}
+
+/** Reports a permission that was given without a person, and answers when the audit log has it: the tool is used after that. */
+async function notePermission(
+  { audit }: OperationDeps,
+  { agent, role }: Sender,
+  { cli, tool, message }: NotePermissionRequest,
+): Promise<McpReply> {
+  const detail = `--permissions allow, in the turn of the message '${message.id}' of '${message.from}'`;
+  await audit.recordBefore({ code: 'permission_allowed', agent, role, name: `${cli}:${tool}`, detail });
+  return { data: {} };
 }
 
 /** The longest wait of a list for changes that servers have announced, in milliseconds. */

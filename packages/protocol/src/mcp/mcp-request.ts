@@ -92,16 +92,13 @@ const offerRequestSchema = z.object({
   meta: boundedRecord.optional().describe('As in `call`.'),
 });
 
+const cliSchema = z.string().regex(/^[a-z0-9-]{1,32}$/);
+const cliToolSchema = z.string().regex(/^[\x21-\x7e]{1,200}$/);
+
 const askPermissionRequestSchema = z.object({
   op: z.literal('ask_permission'),
-  cli: z
-    .string()
-    .regex(/^[a-z0-9-]{1,32}$/)
-    .describe('The agent CLI that asks, such as `claude`.'),
-  tool: z
-    .string()
-    .regex(/^[\x21-\x7e]{1,200}$/)
-    .describe('The tool of the CLI. A person is shown it as `cli:tool`.'),
+  cli: cliSchema.describe('The agent CLI that asks, such as `claude`.'),
+  tool: cliToolSchema.describe('The tool of the CLI. A person is shown it as `cli:tool`.'),
   input: z.unknown().optional().describe('The arguments with which the CLI would use its tool: an object.'),
   once: z
     .boolean()
@@ -110,6 +107,15 @@ const askPermissionRequestSchema = z.object({
   replaces: idSchema
     .optional()
     .describe('The request of an earlier question in whose place this one is asked. That one is superseded.'),
+});
+
+const notePermissionRequestSchema = z.object({
+  op: z.literal('note_permission'),
+  cli: cliSchema.describe('The agent CLI that asked, such as `claude`.'),
+  tool: cliToolSchema.describe('The tool of the CLI, whose use was allowed without a question to a person.'),
+  message: z
+    .object({ id: idSchema, from: agentIdSchema })
+    .describe('The message for which the turn of the agent runs: the first, if there are several.'),
 });
 
 /** The most resources that one address may follow. */
@@ -271,6 +277,7 @@ export const mcpRequestSchema = z.discriminatedUnion('op', [
   callRequestSchema,
   offerRequestSchema,
   askPermissionRequestSchema,
+  notePermissionRequestSchema,
   subscriptionsRequestSchema,
   pageToolRequestSchema,
   statusRequestSchema,
@@ -302,6 +309,7 @@ export const openOps = [
   'call',
   'request',
   'ask_permission',
+  'note_permission',
   'subscriptions',
   'page_tool',
   'status',
@@ -329,6 +337,8 @@ export type CallRequest = z.infer<typeof callRequestSchema>;
 export type OfferRequest = z.infer<typeof offerRequestSchema>;
 /** Asks a person whether an agent's CLI may use a tool of its own. The answer is a result if it may, and an error if not. */
 export type AskPermissionRequest = z.infer<typeof askPermissionRequestSchema>;
+/** Has the audit log note that a use of an agent CLI's own tool was allowed without a question to a person. */
+export type NotePermissionRequest = z.infer<typeof notePermissionRequestSchema>;
 /** Says of which resources an address wants to hear changes. */
 export type SubscriptionsRequest = z.infer<typeof subscriptionsRequestSchema>;
 /** Asks which tools pages of MCP Apps may mean by a name. */

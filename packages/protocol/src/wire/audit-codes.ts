@@ -29,6 +29,10 @@ const codes = {
   thread_forgotten: { kind: 'change', meaning: 'The kept bodies of a thread were forgotten.' },
   dead_letters_retried: { kind: 'change', meaning: 'Dead letters were stored again.' },
   dead_letters_dropped: { kind: 'change', meaning: 'Dead letters were dropped.' },
+  work_stopped: {
+    kind: 'change',
+    meaning: 'An operator stopped the work of an agent on a message, which is a dead letter now.',
+  },
   clock_accepted: { kind: 'change', meaning: 'A leap of the clock was accepted.' },
   hold_placed: { kind: 'change', meaning: 'An operator placed a hold; `detail` says on what, and why.' },
   hold_released: { kind: 'change', meaning: 'An operator released a hold.' },
@@ -115,6 +119,12 @@ const codes = {
     kind: 'change',
     reported: true,
     meaning: 'Somebody revoked a standing approval, or it ended with the token of the person who gave it.',
+  },
+  permission_allowed: {
+    kind: 'call',
+    reported: true,
+    meaning:
+      'An agent’s CLI was allowed a use of a tool of its own without a question to a person, as the command that serves the agent says; `detail` says in which turn.',
   },
   call_proposed: {
     kind: 'call',

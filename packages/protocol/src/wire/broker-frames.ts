@@ -202,10 +202,20 @@ export const brokerFrameSchemas = {
     rejected: z.array(z.number()).describe('Not, or no longer, held by this connection.'),
   }),
 
-  cancel: frameSchema('cancel', 'Tells the holder of a request that its sender cancelled it.', {
-    correlation_id: z.string().describe('The id of the request.'),
-    from: senderSchema,
-  }),
+  cancel: frameSchema(
+    'cancel',
+    'Tells the holder of a request that its sender cancelled it, or the holder of any message that an operator stopped the work on it.',
+    {
+      correlation_id: z.string().describe('The id of the request, or of the message.'),
+      from: senderSchema,
+      stopped: z
+        .string()
+        .optional()
+        .describe(
+          'Who stopped the work: `stopped by NAME`. The message is a dead letter with this reason. Absent if the sender cancelled.',
+        ),
+    },
+  ),
 
   cancel_result: frameSchema(
     'cancel_result',

@@ -246,7 +246,9 @@ export const clientFrameSchemas = {
       status: z
         .unknown()
         .refine(isShortJson, { error: `must be JSON of at most ${frameLimits.statusLength} characters` })
-        .describe(`JSON of at most ${frameLimits.statusLength} characters.`),
+        .describe(
+          `JSON of at most ${frameLimits.statusLength} characters. Only operators and the agent itself are shown the member \`private\` of an object.`,
+        ),
       failed: z
         .string({ error: 'must be a text' })
         .max(frameLimits.failedLength, { error: `must have at most ${frameLimits.failedLength} characters` })

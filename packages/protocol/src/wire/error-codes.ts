@@ -29,6 +29,7 @@ export const errorCodes = {
     meaning: 'An operator holds the sender; the message says who does, since when and why.',
   },
   unknown_hold: { retryable: false, meaning: 'No hold, agent or role has this name.' },
+  not_working: { retryable: false, meaning: 'The agent works on no message that `stop_work` names.' },
   no_lease: { retryable: false, meaning: 'The connection does not hold its inbox; `subscribe` first.' },
   not_yours: { retryable: false, meaning: 'The inbox belongs to another agent.' },
   already_answered: {

@@ -1,4 +1,5 @@
 import { startTimer } from '@signalbox/client/internal';
+import { messageOf } from '@signalbox/protocol';
 import { late, within } from '@signalbox/serving';
 import type { AgentProcess } from '../runner/agent-process.ts';
 import { startAgentProcess } from '../runner/agent-process.ts';
@@ -57,7 +58,13 @@ export async function runTalk(
       ending.abort();
     },
   });
-  await using questions = turnQuestions({ ...setup, ...options, token: turn.token, thread: turn.thread });
+  await using questions = turnQuestions({
+    ...setup,
+    ...options,
+    token: turn.token,
+    messages,
+    thread: turn.thread,
+  });
   const ask: AskPerson = async (question, how) => {
     const goOn = clock.hold();
     turn.onAsking?.(1);
@@ -78,6 +85,12 @@ export async function runTalk(
     server: plan.sessionServer,
     toolsListed: options.face && setup.inject ? listed.promise : undefined,
     ask,
+    toolsUsed: (calls) => turn.onToolsUsed?.(calls),
+    noteAllowed: ({ cli, tool }) =>
+      questions.note({ cli, tool }).catch((thrown) => {
+        const message = `the audit log has no entry that ${cli}:${tool} was allowed: ${messageOf(thrown)}`;
+        if (!signal.aborted && !ending.signal.aborted) turn.onWarning('not_audited', message);
+      }),
     print: (text) => {
       tail.add(Buffer.from(text));
       turn.onOutput(tail);

@@ -11,8 +11,14 @@ import { type CircuitMessage, ProgramCircuit } from './program-circuit.ts';
 import { runTurn } from './run-turn.ts';
 import type { ServeEvent, ServeWarning, TurnOutcome } from './serve-event.ts';
 import { ServeStatus } from './serve-status.ts';
-import { openServedInbox, type ServedInbox, type ServedTurn, type TurnResult } from './served-inbox.ts';
-import { maxThreads, type ThreadSessions } from './thread-sessions.ts';
+import {
+  isStopped,
+  openServedInbox,
+  type ServedInbox,
+  type ServedTurn,
+  type TurnResult,
+} from './served-inbox.ts';
+import type { ThreadMemory, ThreadSessions } from './thread-sessions.ts';
 import { endText } from './turn-reason.ts';
 import type { TurnEnd, TurnRunOptions } from './turn-task.ts';
 
@@ -21,8 +27,10 @@ export interface ServeAgentOptions extends TurnRunOptions {
   issueToken: IssueToken;
   /** The most turns at a time. */
   concurrency: number;
-  /** The sessions of the agent's threads; without them each turn begins a new session. */
-  sessions: ThreadSessions | undefined;
+  /** Remembers the sessions of the agent's threads, and the reasons of denials. */
+  sessions: ThreadSessions;
+  /** False: each turn begins a new session. */
+  keepsSessions?: boolean;
   /** Stores the end of the newest turn's output, at most 64 KiB. */
   keepOutput?: (text: string) => Promise<void>;
   /** The longest time that a note waits for others before it starts a turn, in milliseconds; default 60 s. */
@@ -101,7 +109,6 @@ async function serve(
     now: () => performance.now(),
     random: options.random ?? Math.random,
   });
-  const denials = new Map<string, readonly string[]>();
   let turns = 0;
   const inbox = await openServedInbox(client, {
     concurrency,
@@ -122,7 +129,6 @@ async function serve(
         client,
         status,
         circuit,
-        denials,
         killing: killing.signal,
       }),
   });
@@ -158,8 +164,6 @@ interface TurnContext extends ServeAgentOptions {
   client: BrokerClient;
   status: ServeStatus;
   circuit: ProgramCircuit;
-  /** The reasons with which the last turn of a thread was denied uses of tools. */
-  denials: Map<string, readonly string[]>;
   killing: AbortSignal;
 }
 
@@ -180,6 +184,7 @@ async function takeTurn(turn: ServedTurn, context: TurnContext): Promise<TurnRes
   } catch (thrown) {
     began.problem = messageOf(thrown);
   }
+  context.status.turnEnded(context.turn);
   const { outcome, reason, result } = await resultOf(turn, began, context);
   const output = began.end?.tail.text() ?? '';
   await context.keepOutput?.(output).catch((thrown) => {
@@ -199,13 +204,16 @@ async function takeTurn(turn: ServedTurn, context: TurnContext): Promise<TurnRes
   return result;
 }
 
+const nothing: ThreadMemory = { session: undefined, denials: [] };
+
 /** Runs the program with the session of the thread, if there is one, and remembers the session that it names. */
 async function runWithSession(turn: ServedTurn, signal: AbortSignal, context: TurnContext): Promise<TurnEnd> {
-  const { sessions, onEvent, setup } = context;
+  const { sessions, keepsSessions = true, onEvent, setup } = context;
   const { agent } = setup;
   const { thread } = turn;
   const { forgets } = context.turns;
-  const remembered = thread === undefined ? undefined : sessions?.get(thread);
+  const memory = (thread === undefined ? undefined : sessions.get(thread)) ?? nothing;
+  const remembered = keepsSessions ? memory.session : undefined;
   if (remembered !== undefined && forgets !== undefined) {
     const message = `turn ${context.turn} begins a new session for thread ${thread}, because ${forgets}`;
     onEvent({ event: 'warning', agent, code: 'session_not_kept', message });
@@ -217,32 +225,20 @@ async function runWithSession(turn: ServedTurn, signal: AbortSignal, context: Tu
     onEvent({ event: 'warning', agent, code: 'session_lost', message });
     end = await runProgram(turn, undefined, signal, context);
   }
-  keepDenials(context.denials, thread, end.denials);
   const { session = end.session, asksNobody } = end.answer ?? {};
   if (asksNobody !== undefined) {
     const message = `turn ${context.turn} ran in ${asksNobody}, in which it asks nobody before it uses tools of its own: find out which of its settings sets that mode`;
     onEvent({ event: 'warning', agent, code: 'asks_nobody', message });
   }
-  if (thread !== undefined && sessions && session !== undefined) {
-    await sessions.set(thread, session).catch((thrown) => {
-      const message = `the session of thread ${thread} is not remembered: ${messageOf(thrown)}`;
+  const isTold = (keepsSessions && session !== undefined) || end.denials.length + memory.denials.length > 0;
+  if (thread !== undefined && isTold) {
+    const next = (keepsSessions ? session : undefined) ?? memory.session;
+    await sessions.set(thread, { session: next, denials: end.denials }).catch((thrown) => {
+      const message = `thread ${thread} is not remembered: ${messageOf(thrown)}`;
       onEvent({ event: 'warning', agent, code: 'session_not_kept', message });
     });
   }
   return end;
-}
-
-/** Keeps the reasons of denials for the next turn of a thread, of the newest threads. */
-function keepDenials(
-  denials: Map<string, readonly string[]>,
-  thread: string | undefined,
-  reasons: readonly string[],
-): void {
-  if (thread === undefined) return;
-  denials.delete(thread);
-  if (reasons.length > 0) denials.set(thread, reasons);
-  const [oldest] = denials.keys();
-  if (denials.size > maxThreads && oldest !== undefined) denials.delete(oldest);
 }
 
 async function runProgram(
@@ -260,11 +256,12 @@ async function runProgram(
       seqs: turn.seqs,
       session,
       isQuestion: turn.isQuestion,
-      denials: context.denials.get(turn.thread ?? '') ?? [],
+      denials: turn.thread === undefined ? [] : context.sessions.get(turn.thread).denials,
       issueToken: () => tokenWhenPossible(context, signal),
       onStarting: () => turn.started(),
       onStarted: ({ pid }) => {
         const messages = turn.messages.map(({ id, from, kind, attempt }) => ({ id, from, kind, attempt }));
+        status.turnStarted(context.turn, messages, turn.thread);
         onEvent({
           event: 'turn_started',
           agent,
@@ -278,6 +275,7 @@ async function runProgram(
       onWarning: (code, message) =>
         onEvent({ event: 'warning', agent, code, message: `turn ${context.turn}: ${message}` }),
       onAsking: (change) => status.asking(change),
+      onToolsUsed: (calls) => status.toolsUsed(context.turn, calls),
       signal,
     },
     context,
@@ -303,7 +301,13 @@ async function resultOf(
     reason,
     result: { isDone: false, reason } as const,
   });
-  if (turn.signal.aborted) return again('withdrawn', messageOf(turn.signal.reason));
+  if (turn.signal.aborted) {
+    const reason = messageOf(turn.signal.reason);
+    if (!isStopped(turn.signal)) return again('withdrawn', reason);
+    // The broker has made a dead letter of the message that the operator named. The others of the turn follow it.
+    const failure = { failed: reason, retryMs: 0, counts: true, dead: true };
+    return { outcome: 'stopped_by_operator', reason, result: { isDone: false, failure } };
+  }
   if (killing.aborted)
     return again('stopped', 'its program was ended, because signalbox worker serve was stopped');
   const reason = problem ?? (end ? endText(end, turnTimeoutMs) : 'it was not started');

@@ -16,6 +16,8 @@ export type TurnOutcome =
   | 'timed_out'
   /** The sender withdrew the request, or its deadline passed. */
   | 'withdrawn'
+  /** An operator stopped it: its messages are dead letters. */
+  | 'stopped_by_operator'
   /** This process was asked to end, and did not wait any longer for the turn. */
   | 'stopped';
 
@@ -65,6 +67,7 @@ export interface TurnMessage {
 export type ServeWarning =
   | 'asks_nobody'
   | 'no_tools'
+  | 'not_audited'
   | 'session_lost'
   | 'session_not_kept'
   | 'no_token_yet'

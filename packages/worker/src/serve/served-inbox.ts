@@ -6,7 +6,7 @@ import {
   type ServeFailure,
 } from '@signalbox/client';
 import type { StartTimer } from '@signalbox/client/internal';
-import { messageOf, replyIdOf } from '@signalbox/protocol';
+import { messageOf, replyIdOf, SignalboxError } from '@signalbox/protocol';
 import { longestTimerMs } from '@signalbox/serving';
 import { checkedOutOf, isQuestion } from '../mailbox/inbox/checked-out-messages.ts';
 import { type InboxMessage, inboxMessage } from '../mailbox/inbox/inbox-message.ts';
@@ -23,7 +23,10 @@ export interface ServedTurn {
   readonly seqs: readonly number[];
   /** True if a sender waits for a reply. */
   readonly isQuestion: boolean;
-  /** Aborted when nobody wants the turn any more: its messages were withdrawn or expired, or the inbox is lost. */
+  /**
+   * Aborted when nobody wants the turn any more: its messages were withdrawn or expired, the inbox is lost, or an operator stopped the
+   * work on one of them.
+   */
   readonly signal: AbortSignal;
   /**
    * Tells the broker that work begins: losing the messages counts as an attempt from now on. Resolves when the broker knows it, or does not
@@ -244,7 +247,7 @@ async function runJob(
       messages: wanted.map(shown),
       seqs: wanted.map(({ request }) => request.message.seq ?? 0),
       isQuestion: isQuestion(message.kind),
-      signal: whenAllAborted(wanted.map(({ request }) => request.signal)),
+      signal: whenUnwanted(wanted.map(({ request }) => request.signal)),
       started: async () => {
         for (const { request } of wanted) request.started({ atOnce: true });
         // The broker handles frames in order: once it answers this one, it has handled the one before.
@@ -309,17 +312,22 @@ function shown({ request: { message, json, remainingMs } }: Entry): InboxMessage
   );
 }
 
-/** Returns a signal that is aborted when all of these are. */
-function whenAllAborted(signals: readonly AbortSignal[]): AbortSignal {
+/** Returns a signal that is aborted when all of these are, or when one of them is by an operator. */
+function whenUnwanted(signals: readonly AbortSignal[]): AbortSignal {
   const controller = new AbortController();
   let left = signals.length;
   for (const signal of signals) {
     const aborted = (): void => {
       left--;
-      if (left === 0) controller.abort(signal.reason);
+      if (left === 0 || isStopped(signal)) controller.abort(signal.reason);
     };
     if (signal.aborted) aborted();
     else signal.addEventListener('abort', aborted, { once: true });
   }
   return controller.signal;
+}
+
+/** Tells whether an operator stopped the work that a signal belongs to. */
+export function isStopped({ reason }: AbortSignal): boolean {
+  return reason instanceof SignalboxError && reason.code === 'stopped_by_operator';
 }

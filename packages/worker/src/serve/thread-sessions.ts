@@ -7,20 +7,38 @@ import { sessionIdSchema } from './program/told-session.ts';
 
 /** The most threads that are remembered for one agent. Those that had no turn for the longest time are forgotten first. */
 export const maxThreads = 1000;
-/** The largest file that is read, in bytes. A file with all threads has less than a third of it. */
-const maxFileBytes = 1024 * 1024;
+/** The most threads whose denials are remembered, the most denials of one, and the longest of them in characters. */
+const maxDeniedThreads = 50;
+const maxDenials = 8;
+const maxDenialLength = 500;
+/** The largest file that is read, in bytes. A file with all threads and denials has less, however they are escaped. */
+const maxFileBytes = 2 * 1024 * 1024;
 
 const fileSchema = z.object({
-  sessions: z.array(z.object({ thread: z.string(), session: sessionIdSchema })).max(maxThreads),
+  sessions: z
+    .array(
+      z.object({
+        thread: z.string(),
+        session: sessionIdSchema.optional(),
+        denials: z.array(z.string().max(maxDenialLength)).max(maxDenials).optional(),
+      }),
+    )
+    .max(maxThreads),
 });
 
 type Entry = z.infer<typeof fileSchema>['sessions'][number];
 
+/** The session of a thread, and the reasons with which its last turn was denied uses of tools. */
+export interface ThreadMemory {
+  session: string | undefined;
+  denials: readonly string[];
+}
+
 /** The sessions of an agent's program by thread, in a file that outlives this process. */
 export interface ThreadSessions {
-  get(thread: string): string | undefined;
-  /** Remembers the session of a thread; `undefined` forgets it. Resolves when the file is written. Rejects if it can't be. */
-  set(thread: string, session: string | undefined): Promise<void>;
+  get(thread: string): ThreadMemory;
+  /** Remembers a thread, or forgets it if there is nothing to remember. Resolves when the file is written. Rejects if it can't be. */
+  set(thread: string, memory: ThreadMemory): Promise<void>;
 }
 
 /**
@@ -31,13 +49,22 @@ export async function openThreadSessions(path: string): Promise<ThreadSessions> 
   let writing = Promise.resolve();
   const find = (thread: string): Entry | undefined => entries.find((entry) => entry.thread === thread);
   return {
-    get: (thread) => find(thread)?.session,
-    set(thread, session) {
+    get(thread) {
+      const { session, denials = [] } = find(thread) ?? {};
+      return { session, denials };
+    },
+    set(thread, { session, denials }) {
       const known = find(thread);
       const usable = sessionIdSchema.safeParse(session).data;
       const others = entries.filter((entry) => entry !== known);
-      const added = usable === undefined ? [] : [{ thread, session: usable }];
-      entries = [...others, ...added].slice(-maxThreads);
+      const kept = denials.slice(0, maxDenials).map((text) => text.slice(0, maxDenialLength));
+      const added = {
+        thread,
+        ...(usable !== undefined && { session: usable }),
+        ...(kept.length > 0 && { denials: kept }),
+      };
+      const isEmpty = usable === undefined && kept.length === 0;
+      entries = withFewDenials(isEmpty ? others : [...others, added]).slice(-maxThreads);
       writing = writing
         .catch(() => {})
         .then(() => mkdir(dirname(path), { recursive: true, mode: 0o700 }))
@@ -45,6 +72,18 @@ export async function openThreadSessions(path: string): Promise<ThreadSessions> 
       return writing;
     },
   };
+}
+
+/** Forgets the denials of the thread that had no turn for the longest time, if too many threads have some. */
+function withFewDenials(entries: Entry[]): Entry[] {
+  const denied = entries.filter(({ denials }) => denials);
+  const [oldest] = denied;
+  if (denied.length <= maxDeniedThreads || !oldest) return entries;
+  const { denials: _forgotten, ...rest } = oldest;
+  return entries.flatMap((entry) => {
+    if (entry !== oldest) return entry;
+    return rest.session === undefined ? [] : rest;
+  });
 }
 
 async function readEntries(path: string): Promise<Entry[]> {

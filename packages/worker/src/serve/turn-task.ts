@@ -9,6 +9,7 @@ import type { RunRoot } from '../runner/run-directory.ts';
 import type { ProcessEnd } from '../runner/run-event.ts';
 import type { RunFace } from '../runner/run-face.ts';
 import type { TalkWarning, TurnAnswer, TurnProgram } from './program/turn-program.ts';
+import type { OpenCall } from './serve-status.ts';
 
 /** The program, the directories and the time limits of an agent's turns. */
 export interface TurnRunOptions {
@@ -62,6 +63,8 @@ export interface TurnTask {
   onWarning: (code: TalkWarning, message: string) => void;
   /** Called when a question begins to wait for a person (1), and when it no longer does (-1). */
   onAsking?: (change: 1 | -1) => void;
+  /** Called when the uses of tools of a program that is talked with have changed. `calls` returns those that have not ended. */
+  onToolsUsed?: (calls: () => readonly OpenCall[]) => void;
   /** Aborting it ends the process and its group. */
   signal: AbortSignal;
 }

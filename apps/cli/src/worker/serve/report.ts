@@ -19,6 +19,7 @@ const outcomes: Readonly<Record<TurnOutcome, string>> = {
   denied: 'it is not tried again',
   timed_out: 'it took too long, and its messages come again',
   withdrawn: 'nobody wants it any more',
+  stopped_by_operator: 'an operator ended it, and it is not tried again',
   stopped: 'this command was stopped, and its messages come again',
 };
 

@@ -145,16 +145,19 @@ async function serveAll(
     retryWaitMs: flags.retryWait,
     issueToken,
     concurrency: flags.concurrency,
+    keepsSessions: flags.session === 'thread',
     group: flags.group,
     tracing: await ownTracing(),
     onEvent,
   } satisfies Partial<ServeAgentOptions>;
   const agents: ServedAgent[] = [];
-  const ofGroup = flags.group === undefined ? undefined : await sessionsOf(setups[0]!, flags);
+  const sessionsOf = (setup: AgentSetup): Promise<ThreadSessions> =>
+    openThreadSessions(rememberedFiles(setup, flags.group).sessionsFile);
+  const ofGroup = flags.group === undefined ? undefined : await sessionsOf(setups[0]!);
   for (const setup of setups) {
     const { outputFile } = rememberedFiles(setup, flags.group);
     // Any member may take the next message of a thread, and one at a time has it.
-    const sessions = ofGroup ?? (await sessionsOf(setup, flags));
+    const sessions = ofGroup ?? (await sessionsOf(setup));
     const keepOutput = outputKeeper(outputFile);
     agents.push(
       serveAgent({ ...options, setup: { ...setup, faceSocket: face?.socket }, sessions, keepOutput }),
@@ -179,15 +182,6 @@ async function approvalDeadlineOf(
     if (!(error instanceof SignalboxError)) throw error;
     return undefined;
   }
-}
-
-async function sessionsOf(
-  setup: AgentSetup,
-  { session, group }: Pick<WorkerServeFlags, 'session' | 'group'>,
-): Promise<ThreadSessions | undefined> {
-  return session === 'thread'
-    ? await openThreadSessions(rememberedFiles(setup, group).sessionsFile)
-    : undefined;
 }
 
 /** Names the files of an agent: its sessions, which only the same program in the same directory can resume, and its newest output. */

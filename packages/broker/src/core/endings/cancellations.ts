@@ -1,6 +1,7 @@
 import type { Sender } from '@signalbox/protocol';
 import type { InboxStore, NewMessage, StoredMetadata } from '@signalbox/store';
 import type { CommitQueue } from '../commits/commit-queue.ts';
+import type { InFlightMessage } from '../leases/lease.ts';
 import type { LeaseTable } from '../leases/lease-table.ts';
 import { headerOf, headerOfNew } from '../message-header.ts';
 import type { Meter } from '../meter.ts';
@@ -26,7 +27,29 @@ export interface CancellationsDeps {
   monotonic: () => number;
 }
 
-/** Cancels requests, for their sender or because the token that they were sent with no longer exists, and messages that are not due. */
+/** Selects messages that an agent works on, by their id or their thread, of one sender or all. `detail` is the reason of the dead letters. */
+export interface StopOrder {
+  agent: string;
+  id?: string | undefined;
+  thread?: string | undefined;
+  sender?: string | undefined;
+  detail: string;
+}
+
+/** A message on which an agent no longer works. */
+export interface StoppedWork {
+  seq: number;
+  inbox: string;
+  id: string;
+  from: string;
+  kind: string;
+  thread: string;
+}
+
+/**
+ * Cancels requests, for their sender or because the token that they were sent with no longer exists, and messages that are not due. Stops
+ * work on messages for an operator.
+ */
 export class Cancellations {
   readonly #deps: CancellationsDeps;
   readonly #early = new EarlyCancels({ lifeMs: 60_000, limit: 10_000 });
@@ -134,6 +157,35 @@ export class Cancellations {
     }
     await commits.flushed();
   }
+
+  /**
+   * Makes dead letters of the messages that consumers of this broker work on for an agent, and tells the consumers. Resolves with those
+   * messages when that is durable.
+   */
+  async stopWork(order: StopOrder): Promise<StoppedWork[]> {
+    const { leases, settler, commits } = this.#deps;
+    const { agent, detail } = order;
+    const stopped: StoppedWork[] = [];
+    for (const lease of [...leases.all()]) {
+      if (lease.holder?.agent !== agent) continue;
+      for (const [seq, message] of [...lease.inFlight]) {
+        if (!isWorkOf(message, order)) continue;
+        const { inbox, id, from, kind } = message;
+        settler.giveUp(seq, message, { outcome: 'dead', reason: 'dead', detail });
+        message.ended = true;
+        lease.consumer.send({ type: 'cancel', correlation_id: id, from, stopped: detail });
+        stopped.push({ seq, inbox, id, from: from.agent, kind, thread: message.thread ?? id });
+      }
+    }
+    if (stopped.length > 0) await commits.flushed();
+    return stopped;
+  }
+}
+
+function isWorkOf(message: InFlightMessage, { id, thread, sender }: StopOrder): boolean {
+  if (!message.working || message.ended || message.cancelled || message.kind === 'mcp_request') return false;
+  if (sender !== undefined && message.from.agent !== sender) return false;
+  return id === undefined ? (message.thread ?? message.id) === thread : message.id === id;
 }
 
 function cancelKey(to: string, sender: string, id: string): string {

@@ -14,7 +14,7 @@ import type { FrameDeps } from '../frame-deps.ts';
 import type { Outcome, Refusal } from '../outcome.ts';
 import { beginBackup, finishBackup, waitForBackup } from './backups.ts';
 import { acceptClock, showClock } from './clock.ts';
-import { dropDead, listDead, retryDead, showDead } from './dead-letters.ts';
+import { dropDead, listDead, retryDead, showDead, stopWork } from './dead-letters.ts';
 import { listHolds, placeHold, releaseHolds } from './holds.ts';
 import { listHooks } from './hooks.ts';
 import type { Operation, OperationOutcome } from './operation.ts';
@@ -34,6 +34,7 @@ const operations: { [Op in AdminOp]: Operation<Op> } = {
   dead_show: showDead,
   dead_retry: retryDead,
   dead_drop: dropDead,
+  stop_work: stopWork,
   history,
   threads: listThreads,
   thread: readThread,

@@ -1,5 +1,6 @@
 import { type AdminParams, type AdminResult, isSubInbox } from '@signalbox/protocol';
 import type { DeadLetter } from '@signalbox/store';
+import type { StopOrder, StoppedWork } from '../../core/endings/cancellations.ts';
 import { isRequest } from '../../core/message-header.ts';
 import { auditCaller, type Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
@@ -65,6 +66,31 @@ export async function dropDead(
     auditNumbers(caller, 'dead_letters_dropped', dropped, deps);
   }
   return { result: { dropped, unknown } };
+}
+
+/** The longest wait for other brokers, whose consumers may work on a message, in milliseconds. */
+const answerMs = 2000;
+
+/** Runs `stop_work`: makes dead letters of messages that an agent works on, at this broker or another one. */
+export async function stopWork(
+  params: AdminParams<'stop_work'>,
+  { delivery, talk, audit, now }: Pick<FrameDeps, 'delivery' | 'talk' | 'audit' | 'now'>,
+  caller: Caller,
+): OperationOutcome<'stop_work'> {
+  const order: StopOrder = { ...params, detail: `stopped by ${caller.token.agent}` };
+  const here = await delivery.cancellations.stopWork(order);
+  const { answers } = await talk.askAll<StoppedWork[]>('stop_work', order, answerMs);
+  const stopped = [...here, ...answers.flat()];
+  const { agent, id, thread } = params;
+  if (stopped.length === 0) {
+    const which = id === undefined ? `a message of the thread '${thread}'` : `the message '${id}'`;
+    return { refusal: { code: 'not_working', message: `'${agent}' does not work on ${which} now` } };
+  }
+  for (const one of stopped) {
+    const detail = `${one.kind} '${one.id}' of '${one.from}', number ${one.seq}, in the thread '${one.thread}'`;
+    auditCaller(caller, 'work_stopped', { detail, name: agent }, { audit, now });
+  }
+  return { result: { stopped } };
 }
 
 /** The most sequence numbers in one entry: more would not fit. */

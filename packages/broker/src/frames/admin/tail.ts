@@ -1,5 +1,5 @@
-import type { AdminParams } from '@signalbox/protocol';
-import type { Caller } from '../caller.ts';
+import { type AdminParams, operationPermissions } from '@signalbox/protocol';
+import { type Caller, mayDo } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { OperationOutcome } from './operation.ts';
 
@@ -7,10 +7,12 @@ import type { OperationOutcome } from './operation.ts';
 export async function tail(
   { on, agent }: AdminParams<'tail'>,
   { followers, tailRelay }: Pick<FrameDeps, 'followers' | 'tailRelay'>,
-  { consumer, sender }: Caller,
+  caller: Caller,
 ): OperationOutcome<'tail'> {
+  const { consumer, sender } = caller;
   if (on) {
-    followers.add(consumer, sender.address, agent);
+    const seesPrivate = mayDo(caller, operationPermissions.frame.private_status);
+    followers.add(consumer, { address: sender.address, agent, seesPrivate });
     await tailRelay.begin();
   } else followers.remove(consumer);
   return { result: { on, ...(on && agent !== undefined && { agent }) } };

@@ -1,7 +1,7 @@
 import { type ConnectedAgent, isGroup } from '@signalbox/protocol';
 import type { WaitingAgent } from '../waiting-agents.ts';
 import type { FailedProgram } from './failed-programs.ts';
-import { type WorkerStatus, workerStatus } from './worker-status.ts';
+import { type ServedTurn, type WorkerStatus, workerStatus } from './worker-status.ts';
 
 /** One agent with all its connections, or a group with mail. Times are epoch milliseconds. */
 export interface AgentSummary {
@@ -14,6 +14,8 @@ export interface AgentSummary {
   state: 'working' | 'idle' | 'tools_lost' | 'failing' | 'failed' | 'connected' | 'offline' | 'group';
   /** The number of calls that it waits for, or of messages that it works on. */
   running: number;
+  /** The turns that run, as many as a status has room for; empty for observers. Absent if `worker serve` does not serve it. */
+  turns?: ServedTurn[];
   /** The number of its turns' questions that wait for a person. Absent if there is none. */
   asking?: number;
   /** The hold on the agent: who placed it, when and why. Absent if there is none, or the agent is not connected. */
@@ -127,6 +129,7 @@ function connectedSummary(
     roles: distinct(connections.map(({ role }) => role)),
     state: stateOf(statuses, running),
     running,
+    ...(served.length > 0 && { turns: served.flatMap((one) => one.private?.running ?? []) }),
     ...(asking > 0 && { asking }),
     ...(onHold !== undefined && { on_hold: onHold }),
     ...(connections.some(({ lane }) => lane) && { lane: true as const }),

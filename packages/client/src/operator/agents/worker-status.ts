@@ -13,10 +13,21 @@ const runSchema = z.object({
   last_output_at: z.number().optional(),
   last_output: z.string().optional(),
 });
+const servedTurnSchema = z.object({
+  id: z.string(),
+  from: z.string(),
+  kind: z.string(),
+  messages: z.int().min(2).optional(),
+  thread: z.string().optional(),
+  since: z.number(),
+  calls: z.array(z.object({ title: z.string(), status: z.string() })).optional(),
+});
+const privateSchema = z.object({ running: z.array(servedTurnSchema) });
 const serveSchema = z.object({
   worker: z.literal('serve'),
   command: z.string(),
   turns: z.int().min(0),
+  private: privateSchema.optional(),
   asking: z.int().min(1).optional(),
   failing_since: z.number().optional(),
   failing_reason: z.string().optional(),
@@ -26,10 +37,21 @@ const serveSchema = z.object({
 const echoSchema = z.object({ worker: z.literal('echo'), state: z.enum(['idle', 'working']) });
 const schema = z.discriminatedUnion('worker', [faceSchema, runSchema, serveSchema, echoSchema]);
 
+/**
+ * A turn of a served agent that runs, by its first message. `messages` is their number if there are several, and `since` is in epoch
+ * milliseconds of its process. `calls` are the uses of tools that have not ended, of an agent that tells them.
+ */
+export type ServedTurn = z.infer<typeof servedTurnSchema>;
+
 /** The parts of a worker's announced status that are shown. */
 export type WorkerStatus = z.infer<typeof schema>;
 
 /** Reads an announced status; returns `undefined` for that of another program. */
 export function workerStatus(announced: unknown): WorkerStatus | undefined {
   return schema.safeParse(announced).data;
+}
+
+/** Reads the running turns in the private part of an announced status; returns `undefined` for that of another program. */
+export function servedTurnsOf(part: unknown): ServedTurn[] | undefined {
+  return privateSchema.safeParse(part).data?.running;
 }

@@ -57,7 +57,7 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
     method: 'GET',
     needs: admin.waiting,
     meaning:
-      'What `signalbox agents` shows: connected agents, and groups and others with mail. `calls` are the running ones, if the orchestrator answers.',
+      'What `signalbox agents` shows: connected agents, and groups and others with mail. `calls` are the running ones, if the orchestrator answers. Operators get the running `turns` of served agents.',
     params: none,
     run: async ({ client, orchestrator }) => ({
       ...summariesOf(await readFleet(client)),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { seqSchema } from '../../names/name-schemas.ts';
+import { agentIdSchema, idSchema, seqSchema } from '../../names/name-schemas.ts';
 import { frameLimits } from '../frame-limits.ts';
 import { senderSchema } from '../message.ts';
 import { filterText, pageLimit, wholeNumber } from './params.ts';
@@ -41,6 +41,33 @@ export function deadLetterOperations() {
       meaning: 'Forgets dead letters for good.',
       params: z.object({ seqs }),
       result: z.object({ dropped: z.array(seqSchema), unknown }),
+    },
+    stop_work: {
+      meaning:
+        'Stops the work of an agent on messages that its consumers have begun (`working`). They become dead letters at once with the reason `stopped by NAME`, after the agent of the caller’s token, and their holder is told by `cancel`. Tool calls are cancelled by the orchestrator instead. Refused with `not_working` if there is no such message.',
+      params: z
+        .object({
+          agent: agentIdSchema.describe('The agent that works on them, in its own inbox or in a group.'),
+          id: idSchema.optional().describe('The id of the message.'),
+          sender: agentIdSchema.optional().describe('Only messages of this agent.'),
+          thread: idSchema.optional().describe('The messages of this thread, in place of `id`.'),
+        })
+        .refine(({ id, thread }) => (id === undefined) !== (thread === undefined), {
+          error: 'must name either a message or a thread',
+          path: ['id'],
+        }),
+      result: z.object({
+        stopped: z.array(
+          z.object({
+            seq: seqSchema,
+            inbox: z.string(),
+            id: z.string(),
+            from: z.string(),
+            kind: z.string(),
+            thread: z.string(),
+          }),
+        ),
+      }),
     },
   };
 }

@@ -61,6 +61,11 @@ export function tailNoticeSchemas() {
     hold_ended: z
       .object({ what: z.literal('hold_ended'), at, hold: holdSchema })
       .describe('A hold was released, or its time was over. That is on disk and in force.'),
+    announced: z
+      .object({ what: z.literal('announced'), at, from: senderSchema, private: z.unknown().optional() })
+      .describe(
+        'A connection announced a status with another member `private`. Only operators get it. `worker serve` tells its running turns there.',
+      ),
     missed: z
       .object({ what: z.literal('missed'), at, missed: z.number().describe('How many.') })
       .describe(

@@ -52,7 +52,7 @@ class AgentTalk {
     this.#talk = talk;
     this.#turns = turns;
     this.#text = new SpokenText(turns.agent);
-    this.#questions = new AgentQuestions({ ...turns, calls: this.#calls, ask: talk.ask });
+    this.#questions = new AgentQuestions({ ...turns, calls: this.#calls, talk });
   }
 
   get denials(): readonly string[] {
@@ -65,6 +65,7 @@ class AgentTalk {
   }
 
   async talk(): Promise<TalkEnd> {
+    this.#calls.onChanged(() => this.#talk.toolsUsed(() => this.#calls.open()));
     const { signal, isQuestion, prompt } = this.#talk;
     const { agent, version } = this.#turns;
     const connection = await openAcpConnection(this.#talk, {

@@ -1,7 +1,7 @@
 import { newMessageId } from '@signalbox/client';
 import { isJsonObject } from '@signalbox/protocol';
 import { within } from '@signalbox/serving';
-import type { AskPerson, Verdict } from '../program/turn-program.ts';
+import type { TurnTalk, Verdict } from '../program/turn-program.ts';
 import type { AcpAgent } from './acp-agents.ts';
 import type { PermissionOutcome, PermissionRequest } from './acp-connection.ts';
 import type { ToolCalls } from './tool-calls.ts';
@@ -20,6 +20,13 @@ const maxChanges = 10;
 /** The words that stand in a question for what the agent did not tell. */
 const notTold = 'not told';
 
+interface AgentQuestionsOptions {
+  agent: AcpAgent;
+  permissions: Permissions;
+  calls: ToolCalls;
+  talk: Pick<TurnTalk, 'ask' | 'noteAllowed'>;
+}
+
 /**
  * Decides on the questions of an agent in one turn. Each is answered once, and with `cancelled` after the end of the turn. Nothing is ever
  * allowed for longer than one use.
@@ -29,12 +36,12 @@ export class AgentQuestions {
   readonly denials: string[] = [];
   /** Why a question could not be decided. It may be decided when the message comes again. */
   undecided: string | undefined;
-  readonly #options: { agent: AcpAgent; permissions: Permissions; calls: ToolCalls; ask: AskPerson };
+  readonly #options: AgentQuestionsOptions;
   readonly #over = new AbortController();
   #open = 0;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(options: { agent: AcpAgent; permissions: Permissions; calls: ToolCalls; ask: AskPerson }) {
+  constructor(options: AgentQuestionsOptions) {
     this.#options = options;
   }
 
@@ -66,10 +73,14 @@ export class AgentQuestions {
   }
 
   async #verdict(id: string, facts: ToolFacts, signal: AbortSignal): Promise<Verdict> {
-    const { agent, permissions } = this.#options;
-    if (agent.isOurs?.(facts) || permissions === 'allow') return { isAllowed: true };
+    const { agent, permissions, talk } = this.#options;
+    if (agent.isOurs?.(facts)) return { isAllowed: true };
+    const tool = toolName(facts);
+    if (permissions === 'allow') {
+      await talk.noteAllowed({ cli: agent.name, tool });
+      return { isAllowed: true };
+    }
     if (permissions === 'deny') {
-      const { tool } = questionOf(agent, facts);
       return denied(
         `${agent.name}:${tool}: signalbox worker serve allows it only with --permissions ask or allow`,
       );
@@ -96,7 +107,7 @@ export class AgentQuestions {
 
   /** Asks a person, and again for each change of what was shown: an approval holds only for that. */
   async #asked(id: string, first: ToolFacts, signal: AbortSignal): Promise<Verdict> {
-    const { agent, calls, ask } = this.#options;
+    const { agent, calls, talk } = this.#options;
     let facts = calls.get(id) ?? first;
     let onChange = (): void => {};
     const unwatch = calls.onChanged((changed) => {
@@ -123,7 +134,7 @@ export class AgentQuestions {
         const isChanged = () => boundText(questionOf(agent, facts)) !== bound;
         const requestId = newMessageId();
         const question = { cli: agent.name, ...shown, ...(replaces !== undefined && { replaces }) };
-        const answer = await Promise.race([ask(question, { id: requestId, signal }), next(isChanged)]);
+        const answer = await Promise.race([talk.ask(question, { id: requestId, signal }), next(isChanged)]);
         if (answer !== 'changed' && !isChanged()) return answer;
         replaces = requestId;
       }

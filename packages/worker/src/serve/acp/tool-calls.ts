@@ -20,6 +20,11 @@ export class ToolCalls {
     return this.#calls.get(id);
   }
 
+  /** Returns the calls in the order in which they began. */
+  open(): { title: string; status: string }[] {
+    return [...this.#calls.values()].map(({ title = 'a tool', status = 'pending' }) => ({ title, status }));
+  }
+
   /** Records what an agent told of a call, and returns all that is known of it. */
   take(update: ToolUpdate): ToolFacts {
     const { toolCallId: id } = update;

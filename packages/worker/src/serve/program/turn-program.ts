@@ -1,5 +1,6 @@
 import type { FaceCommand, PrivateFile } from '../../agent-clis/injection.ts';
 import type { InboxMessage } from '../../mailbox/inbox/inbox-message.ts';
+import type { OpenCall } from '../serve-status.ts';
 
 /** One start of a served agent's program: everything that its command line, its input and its files may depend on. */
 export interface Turn {
@@ -82,6 +83,10 @@ export interface TurnTalk {
   readonly toolsListed: Promise<void> | undefined;
   /** Asks a person whether the program may use a tool of its own. */
   readonly ask: AskPerson;
+  /** Has the audit log note a use of a tool that is allowed without a question to a person. Resolves when it has, or can't. */
+  noteAllowed(use: { cli: string; tool: string }): Promise<void>;
+  /** Tells that the uses of tools that have not ended are others than before. `calls` returns them. */
+  toolsUsed(calls: () => readonly OpenCall[]): void;
   /** Adds a text for people to the turn's output. */
   print(text: string): void;
   warn(code: TalkWarning, message: string): void;
@@ -101,7 +106,7 @@ export type AskPerson = (
 export type Verdict = { isAllowed: true } | { isAllowed: false; reason: string; isDecided: boolean };
 
 /** A reason for a warning of a turn that is talked with. */
-export type TalkWarning = 'no_tools' | 'session_lost' | 'asks_nobody';
+export type TalkWarning = 'no_tools' | 'session_lost' | 'asks_nobody' | 'not_audited';
 
 /** The end of a talk: an answer, or the reason why there is none. */
 export type TalkEnd = (
