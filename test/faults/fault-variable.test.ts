@@ -3,7 +3,7 @@ import { connectBroker } from '@signalbox/client';
 import { faultPoints } from '@signalbox/serving';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { signalbox, startDaemon } from '../support/cli/command-line.ts';
+import { startDaemon } from '../support/cli/command-line.ts';
 
 interface Ready {
   url: string;
@@ -29,24 +29,6 @@ test('SIGNALBOX_FAULT kills the real command at its point: a message that was co
   await using _restarted = await startDaemon(listen(url), options(''));
   expect(await delivered).toMatchObject({ duplicate: true });
   expect((await client.peek()).map(({ body }) => body)).toEqual(['"kept"']);
-});
-
-test('A fault that is no point is refused at the start of each process, with the points that there are.', async () => {
-  await using directory = await tempDir();
-  const commands = [
-    ['broker', '--data', 'data', '--listen', '127.0.0.1:0'],
-    ['orchestrator'],
-    ['worker', 'mcp'],
-  ];
-  const runs = await Promise.all(
-    commands.map((args) => signalbox(args, { cwd: directory.path, env: { SIGNALBOX_FAULT: 'broker.push' } })),
-  );
-  for (const { code, stderr } of runs) {
-    expect(code).toBe(2);
-    expect(stderr).toContain(
-      "SIGNALBOX_FAULT: 'broker.push' is no fault point; the points are broker.deliver.before_commit",
-    );
-  }
 });
 
 test('The guide to reliability explains every fault point.', async () => {
