@@ -4,8 +4,6 @@ import { startTestBroker, tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { jsonOf, signalbox } from '../support/cli/command-line.ts';
 
-const day = 24 * 3_600_000;
-
 test('A misspelt role is warned about with the nearest of the configuration, and its token is issued all the same; token list and status name it.', async () => {
   await using broker = await startTestBroker();
   await using directory = await tempDir();
@@ -30,43 +28,4 @@ test('A misspelt role is warned about with the nearest of the configuration, and
   );
   expect(list!.stderr).toMatch(stranded);
   expect(status!.stdout).toMatch(stranded);
-});
-
-test('Who issues a token reads when it expires and how to renew it; --ttl never is for ever.', async () => {
-  const now = Date.now() - 29 * day;
-  await using broker = await startTestBroker({ now: () => now });
-  await using directory = await tempDir();
-  const out = join(directory.path, 'rosa.token');
-  const issue = (...args: string[]) =>
-    signalbox(['token', 'issue', '--role', 'worker', '--data', broker.dataDir, ...args]);
-  const rosa = await issue('--agent', 'rosa', '--out', out);
-  expect(rosa.stdout).toContain(
-    `expires ${new Date(now + 30 * day).toISOString()}, in 24 h; renew with: signalbox token issue --agent rosa --role worker --expires 1d --out ${out} --force`,
-  );
-  const walt = await issue('--agent', 'walt', '--ttl', 'never', '--json');
-  expect(jsonOf(walt)).toMatchObject({ agent: 'walt', expires_at: null, warnings: [] });
-  const bad = await issue('--agent', 'walt', '--ttl', 'ever');
-  expect(bad).toMatchObject({ code: 2, stderr: expect.stringContaining('8h or 30d, or never') });
-  const listed = await signalbox(['token', 'list', '--data', broker.dataDir]);
-  expect(listed.stdout).toMatch(/rosa {2}.* in 24 h$/m);
-  expect(listed.stdout.match(/^the token of .*$/gm)).toEqual([
-    expect.stringMatching(/^the token of rosa expires in 24 h .*--agent rosa --role worker$/),
-  ]);
-});
-
-test('All tokens of an agent are revoked by its name, and a revocation names an id or an agent, not both.', async () => {
-  await using broker = await startTestBroker();
-  const revoke = (...args: string[]) => signalbox(['token', 'revoke', '--data', broker.dataDir, ...args]);
-  await broker.token('rosa');
-  await broker.token('rosa', 'writer');
-  const walt = await broker.broker.issueToken({ agent: 'walt', role: 'worker' });
-  const rosa = await revoke('--agent', 'rosa');
-  expect(rosa).toMatchObject({ code: 0, stdout: expect.stringContaining('2 tokens of rosa revoked') });
-  expect(await revoke('--agent', 'wlat')).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining("did you mean 'walt'?"),
-  });
-  expect(await revoke('--agent', 'walt', walt.id)).toMatchObject({ code: 2 });
-  expect(await revoke()).toMatchObject({ code: 2, stderr: expect.stringContaining('no token is named') });
-  expect(jsonOf(await revoke('--agent', 'walt', '--json'))).toEqual({ agent: 'walt', revoked: [walt.id] });
 });
