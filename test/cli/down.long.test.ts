@@ -27,7 +27,8 @@ test('After kill -9 of a detached up, down waits for what it left, and up starts
   process.kill(up.pid, 'SIGKILL');
   expect((await site.run('down')).code).toBe(0);
   expect(children.filter(isRunning)).toEqual([]);
-  expect(await site.run('up', '--detach')).toMatchObject({ code: 0 });
+  const again = await site.run('up', '--detach');
+  expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining(`log    ${up.log}`) });
 });
 
 test('down ends an up in a terminal, also with a broken configuration, and no broker that was started without up.', async () => {

@@ -28,7 +28,4 @@ test('up --detach returns when all is ready, and down ends it with all its proce
   expect(ended.ended).toEqual(expect.arrayContaining([up.pid, up.broker.pid, up.orchestrator.pid]));
   expect([up.pid, ...running].filter(isRunning)).toEqual([]);
   expect(await site.run('down', '--data', './state')).toMatchObject({ code: 0 });
-
-  const again = await site.run('up', '--detach');
-  expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining(`log    ${up.log}`) });
 });

@@ -124,6 +124,8 @@ test('A call that runs is shown as running; at SIGINT it is withdrawn, and its r
 });
 
 test('The audit says what was refused, and belongs to no agent’s timeline.', async () => {
+  expect((await call('{"message":"for the audit"}')).code).toBe(0);
+  expect((await workspace.run(['history', ...operator])).code).toBe(0);
   const token = parseTokenFile(
     await readFile(join(workspace.directory, 'researcher-1.token'), 'utf8'),
   )!.token;

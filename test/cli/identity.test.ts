@@ -24,47 +24,6 @@ test('The operator token in the data directory is used, but never in a shell tha
   });
 });
 
-test('A revoked token is exit code 77, and so is an agent that asks for what only the operator may.', async () => {
-  await using broker = await startTestBroker();
-  const at = ['--data', broker.dataDir, '--json'];
-  const issued = jsonOf(await signalbox(['token', 'issue', '--agent', 'a-1', '--role', 'worker', ...at])) as {
-    id: string;
-    token: string;
-  };
-  const env = { SIGNALBOX_TOKEN: issued.token, SIGNALBOX_URL: broker.url };
-  expect(jsonOf(await signalbox(['inbox', '--json'], { env }))).toEqual({ messages: [] });
-  const forbidden = await signalbox(['token', 'list', '--json'], { env });
-  expect(forbidden.code).toBe(77);
-  expect(jsonOf(forbidden)).toMatchObject({ error: { code: 'forbidden' } });
-
-  const revoked = await signalbox(['token', 'revoke', issued.id, ...at]);
-  expect(jsonOf(revoked)).toEqual({ id: issued.id, revoked: true });
-  const refused = await signalbox(['inbox', '--json'], { env });
-  expect(refused.code).toBe(77);
-  expect(jsonOf(refused)).toMatchObject({ error: { code: 'unauthorized' } });
-});
-
-test('A token for another agent than --agent names is refused with 77.', async () => {
-  await using broker = await startTestBroker();
-  const file = join(broker.dataDir, 'a.token');
-  const issue = [
-    'token',
-    'issue',
-    '--agent',
-    'a-1',
-    '--role',
-    'worker',
-    '--out',
-    file,
-    '--data',
-    broker.dataDir,
-  ];
-  expect((await signalbox(issue)).code).toBe(0);
-  const at = ['--token-file', file, '--url', broker.url, '--json'];
-  expect((await signalbox(['inbox', ...at])).code).toBe(0);
-  expect((await signalbox(['inbox', '--agent', 'b-1', ...at])).code).toBe(77);
-});
-
 test('token issue --out writes a private file and replaces one only with --force.', async () => {
   await using broker = await startTestBroker();
   const file = join(broker.dataDir, 'made', 'a.token');

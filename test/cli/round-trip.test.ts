@@ -57,42 +57,6 @@ test('A tool that the role may not use is refused with 77; arguments that are no
   expect(bad).toMatchObject({ code: 2, stderr: expect.stringContaining('must be a JSON object') });
 });
 
-test('What is sent waits in the inbox, is shown without being claimed, and is gone once taken.', async () => {
-  const writer = await workspace.agent('writer-1', 'writer');
-  const sent = await workspace.run(
-    ['send', 'writer-1', 'sources are ready', '--id', 'm1', '--json'],
-    researcher.env,
-  );
-  expect(jsonOf(sent)).toMatchObject({ id: 'm1', duplicate: false, waiting: { ever_connected: false } });
-  const again = await workspace.run(
-    ['send', 'writer-1', 'sources are ready', '--id', 'm1', '--json'],
-    researcher.env,
-  );
-  expect(jsonOf(again)).toEqual({ id: 'm1', duplicate: true });
-  expect((await workspace.run(['send', 'writer-1', '-'], researcher.env)).code).toBe(0);
-
-  const waiting = {
-    messages: [
-      {
-        id: 'm1',
-        from: { agent: 'researcher-1', role: 'researcher' },
-        to: 'writer-1',
-        kind: 'note',
-        body: 'sources are ready',
-      },
-      { body: '' },
-    ],
-  };
-  for (let round = 0; round < 2; round++) {
-    expect(jsonOf(await workspace.run(['inbox', '--json'], writer.env))).toMatchObject(waiting);
-  }
-  const first = await workspace.run(['inbox', '--take', '--limit', '1', '--json'], writer.env);
-  expect(jsonOf(first)).toMatchObject({ messages: [{ id: 'm1' }] });
-  const rest = await workspace.run(['inbox', '--take', '--json'], writer.env);
-  expect(jsonOf(rest)).toMatchObject({ messages: [{ body: '' }] });
-  expect(jsonOf(await workspace.run(['inbox', '--json'], writer.env))).toEqual({ messages: [] });
-});
-
 test('ask prints the answer; one that nobody answers is withdrawn and exits 75.', async () => {
   const token = parseTokenFile(
     await readFile(join(workspace.directory, 'researcher-1.token'), 'utf8'),

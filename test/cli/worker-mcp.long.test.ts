@@ -179,3 +179,35 @@ test('A worker whose broker does not come says so on standard error after its wa
   expect(run).toMatchObject({ code: 69, stdout: '' });
   expect(run.stderr).toContain('"code":"unreachable"');
 });
+
+test.each(['end of input', 'SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+  'The worker ends at %s with exit code 0, and wrote nothing but MCP.',
+  async (how) => {
+    const child = spawn(process.execPath, signalboxArgv(['worker', 'mcp']), { env: cleanEnv(env) });
+    let stdout = '';
+    child.stdout.on('data', (chunk) => {
+      stdout += chunk;
+    });
+    const ended = once(child, 'close');
+    child.stdin.write(
+      `${JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'initialize',
+        params: {
+          protocolVersion: '2025-06-18',
+          capabilities: {},
+          clientInfo: { name: 'raw', version: '1' },
+        },
+      })}\n`,
+    );
+    await once(child.stdout, 'data');
+    if (how === 'end of input') child.stdin.end();
+    else child.kill(how);
+    expect(await ended).toEqual([0, null]);
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+      { jsonrpc: '2.0', id: 1, result: expect.objectContaining({ serverInfo: expect.anything() }) },
+    ]);
+  },
+);

@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -52,38 +50,6 @@ test('The first line that a client reads names the mailbox, also for a role whos
     await client.close();
   }
 });
-
-test.each(['end of input', 'SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
-  'The worker ends at %s with exit code 0, and wrote nothing but MCP.',
-  async (how) => {
-    const child = spawn(process.execPath, signalboxArgv(['worker', 'mcp']), { env: cleanEnv(env) });
-    let stdout = '';
-    child.stdout.on('data', (chunk) => {
-      stdout += chunk;
-    });
-    const ended = once(child, 'close');
-    child.stdin.write(
-      `${JSON.stringify({
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'initialize',
-        params: {
-          protocolVersion: '2025-06-18',
-          capabilities: {},
-          clientInfo: { name: 'raw', version: '1' },
-        },
-      })}\n`,
-    );
-    await once(child.stdout, 'data');
-    if (how === 'end of input') child.stdin.end();
-    else child.kill(how);
-    expect(await ended).toEqual([0, null]);
-    const lines = stdout.trimEnd().split('\n');
-    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
-      { jsonrpc: '2.0', id: 1, result: expect.objectContaining({ serverInfo: expect.anything() }) },
-    ]);
-  },
-);
 
 test('A worker never borrows the operator’s token.', async () => {
   const run = await workspace.run(['worker', 'mcp', '--config', 'signalbox.yaml']);
