@@ -1,12 +1,30 @@
-import { connectWire } from '@signalbox/testing';
+import { connectWire, type WireClient } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
-import { connected, deliver, drain } from '../support/abuse/slow-readers.ts';
 import { startMonitoredBroker } from '../support/broker/monitored-broker.ts';
 
 const kib512 = 'x'.repeat(512 * 1024);
 const small = 'y'.repeat(500);
 /** Less than one of the heartbeats that a broker has by default. */
 const soon = { timeout: 12_000 };
+
+async function deliver(client: WireClient, to: string, ids: readonly string[], body: string): Promise<void> {
+  for (const id of ids) client.send({ type: 'deliver', to, id, kind: 'note' }, body);
+  for (const id of ids) await client.next('delivered', { id });
+}
+
+/** Reads an inbox to its end on a new connection: the ids, in order. */
+async function drain(url: string, agent: string, token: string, until: number): Promise<unknown[]> {
+  await using reader = await connectWire(url, { agent, token });
+  reader.send({ type: 'subscribe', request_id: 's' });
+  const ids: unknown[] = [];
+  while (ids.length < until) {
+    const { id, seq } = await reader.next('message');
+    ids.push(id);
+    reader.send({ type: 'ack', seqs: [seq], request_id: `a${seq}` });
+    await reader.next('ack_result', { request_id: `a${seq}` });
+  }
+  return ids;
+}
 
 it('a reader that stops reading is pushed no more than its bounds, then closed, and its successor gets everything in order', async () => {
   await using broker = await startMonitoredBroker({ heartbeatMs: 500 });
@@ -61,6 +79,23 @@ it('a reader with a wide window gets a long backlog of large messages without be
   expect(await connected(sender)).toContain('wide');
 });
 
+it('a half-open socket loses its lease within a few heartbeats, and what it was pushed goes to the next', async () => {
+  await using broker = await startMonitoredBroker({ heartbeatMs: 300 });
+  const token = await broker.token('half');
+  await using sender = await broker.connect('sender', 'orchestrator');
+  await using half = await connectWire(broker.url, { agent: 'half', token });
+  half.send({ type: 'subscribe', request_id: 's' });
+  await half.next('subscribed');
+  await deliver(sender, 'half', ['pushed'], '{}');
+  await half.next('message');
+  half.socket.pause();
+  await broker.during(async () => {
+    await vi.waitFor(async () => expect(await connected(sender)).not.toContain('half'), soon);
+    await deliver(sender, 'half', ['waiting'], '{}');
+  });
+  expect(await drain(broker.url, 'half', token, 2)).toEqual(['pushed', 'waiting']);
+});
+
 const unreadAnswers: [name: string, frame: string, times: number][] = [
   ['peeks at a megabyte', '{"type":"peek","request_id":"r"}\n', 5000],
   ['errors', '{"type":"deliver","id":"x"}\n', 100_000],
@@ -92,3 +127,9 @@ it.each(unreadAnswers)(
     await deliver(sender, 'deaf', ['after'], '{}');
   },
 );
+
+async function connected(client: WireClient): Promise<unknown[]> {
+  client.send({ type: 'list_connected', request_id: 'who' });
+  const { agents } = await client.next('connected', { request_id: 'who' });
+  return (agents as { agent: string }[]).map(({ agent }) => agent);
+}

@@ -38,19 +38,3 @@ test('status, ps and the figures count the calls that wait for a person and the 
   await stack.decide(approval!.id, { verdict: 'deny', reason: 'enough' });
   await ended;
 });
-
-test('hold and release say in plain words what is held, why, and what comes next', async () => {
-  await using stack = await startAskingStack();
-  const at = ['--data', stack.broker.dataDir];
-  const placed = await signalbox(['hold', '--all', '--reason', 'incident 12', ...at]);
-  const [{ id } = { id: '' }] = (await stack.operator.admin('holds', {})).holds;
-  expect(placed.stdout).toBe(
-    `Everything is held until its release: incident 12\nRelease it with: signalbox release ${id}\n`,
-  );
-  const name = await signalbox(['release', 'rosa', ...at]);
-  expect(name.stderr).toContain("if 'rosa' is an agent, write --agent rosa");
-  const released = await signalbox(['release', '--all', ...at]);
-  expect(released.stdout).toMatch(
-    new RegExp(`^Everything is released \\(hold ${id}\\)\\.\\noperator placed it at \\S+: incident 12\\n$`),
-  );
-});

@@ -370,3 +370,17 @@ test('What is sent waits in the inbox, is shown without being claimed, and is go
   expect(jsonOf(rest)).toMatchObject({ messages: [{ body: '' }] });
   expect(jsonOf(await workspace.run(['inbox', '--json'], writer.env))).toEqual({ messages: [] });
 });
+
+test('A tool that the role may not use is refused with 77; arguments that are no object with 2.', async () => {
+  const refused = await workspace.run(
+    ['tools', 'call', 'mcp_everything__get-sum', '{"a":1,"b":2}', '--json'],
+    researcher.env,
+  );
+  expect(refused.code).toBe(77);
+  expect(jsonOf(refused)).toMatchObject({ error: { code: 'permission_denied', may_have_run: false } });
+  const unknown = await workspace.run(['tools', 'call', 'mcp_files__read_nothing', '--json'], researcher.env);
+  expect(unknown.code).toBe(1);
+  expect(jsonOf(unknown)).toMatchObject({ error: { code: 'tool_not_found' } });
+  const bad = await workspace.run(['tools', 'call', 'mcp_everything__echo', '[1]'], researcher.env);
+  expect(bad).toMatchObject({ code: 2, stderr: expect.stringContaining('must be a JSON object') });
+});

@@ -344,3 +344,23 @@ test('Tokens whose role was removed are named when the change is in force, at ea
   await workspace.up.stop();
   expect(await check()).toEqual([]);
 });
+
+test('A second up on the directory of a live one is refused at once, and says how to stop it; SIGINT stops the live one with its children.', async () => {
+  await using workspace = await startWorkspace(() => bare);
+  const second = await workspace.run(['up', '--config', 'signalbox.yaml', '--json']);
+  expect(second.code).toBe(1);
+  expect(jsonOf(second)).toMatchObject({
+    error: { code: 'data_directory_locked', hint: expect.stringContaining('end it: signalbox down --data') },
+  });
+  const { error } = jsonOf(second) as { error: { message: string; hint: string } };
+  expect(error.message).toContain(
+    `the broker of ${join(workspace.directory, 'signalbox.yaml')} runs already, on`,
+  );
+  expect(error.hint).toContain('broker: { data, listen } in signalbox.yaml');
+  expect(second.stderr).not.toContain('waiting for it');
+
+  const { broker, orchestrator } = workspace.ready;
+  expect([broker.pid, orchestrator.pid].map(isRunning)).toEqual([true, true]);
+  expect(await workspace.up.stop('SIGINT')).toBe(0);
+  expect([broker.pid, orchestrator.pid].map(isRunning)).toEqual([false, false]);
+});

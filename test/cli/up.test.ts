@@ -1,12 +1,10 @@
-import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { jsonOf } from '../support/cli/command-line.ts';
 import { broker, plain } from '../support/cli/up.ts';
 import { startWorkspace } from '../support/cli/workspace.ts';
 import { canFailDisk } from '../support/durability/failing-disk.ts';
-import { isRunning } from '../support/processes.ts';
 
-const bare = JSON.stringify({ broker });
+const _bare = JSON.stringify({ broker });
 const patient = { interval: 100 };
 
 test('Children that are killed come back on the same port, and tools work again.', async () => {
@@ -28,26 +26,6 @@ test('Children that are killed come back on the same port, and tools work again.
   }, patient);
   expect(workspace.up.stderr()).toContain('the broker ended; starting it again');
   expect(workspace.up.stderr()).toContain('the orchestrator ended; starting it again');
-});
-
-test('A second up on the directory of a live one is refused at once, and says how to stop it; SIGINT stops the live one with its children.', async () => {
-  await using workspace = await startWorkspace(() => bare);
-  const second = await workspace.run(['up', '--config', 'signalbox.yaml', '--json']);
-  expect(second.code).toBe(1);
-  expect(jsonOf(second)).toMatchObject({
-    error: { code: 'data_directory_locked', hint: expect.stringContaining('end it: signalbox down --data') },
-  });
-  const { error } = jsonOf(second) as { error: { message: string; hint: string } };
-  expect(error.message).toContain(
-    `the broker of ${join(workspace.directory, 'signalbox.yaml')} runs already, on`,
-  );
-  expect(error.hint).toContain('broker: { data, listen } in signalbox.yaml');
-  expect(second.stderr).not.toContain('waiting for it');
-
-  const { broker, orchestrator } = workspace.ready;
-  expect([broker.pid, orchestrator.pid].map(isRunning)).toEqual([true, true]);
-  expect(await workspace.up.stop('SIGINT')).toBe(0);
-  expect([broker.pid, orchestrator.pid].map(isRunning)).toEqual([false, false]);
 });
 
 const possible = canFailDisk();

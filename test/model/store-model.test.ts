@@ -13,7 +13,7 @@ const rooms: [...Room][] = [
 it.each(rooms)(
   'the SQLite store agrees with the model over random sequences of commits, restarts and time, with %d messages in the memtable and %d in a segment',
   async (...room) => {
-    expect(await counterexample(storeOps, (ops) => agrees(ops, room), modelSettings(20))).toBeUndefined();
+    expect(await counterexample(storeOps, (ops) => agrees(ops, room), modelSettings(8))).toBeUndefined();
   },
 );
 

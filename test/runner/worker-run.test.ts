@@ -83,19 +83,6 @@ test('A plain token is used as it is, by its own agent only, and lives on.', asy
   expect(other.stderr()).toContain("the token is for 'rosa', not for 'walt'");
 });
 
-test('What can’t be run is told from what can’t be reached, and from no command at all.', async () => {
-  const nobody = { SIGNALBOX_URL: 'ws://127.0.0.1:9' };
-  const runs = [
-    run.start([...operator, '--agent', 'a', '--', 'no-such-agent']),
-    run.start([...operator, '--agent', 'a', '--', 'true'], { env: nobody }),
-    run.start([...operator, '--agent', 'a']),
-  ];
-  const codes = await Promise.all(runs.map(async ({ ended }) => (await ended).code));
-  expect(codes).toEqual([127, 69, 2]);
-  expect(runs[0]!.stderr()).toContain("'no-such-agent' was not found");
-  expect(runs[2]!.stderr()).toContain('worker run --help');
-});
-
 test('A dry run shows command line, variables and files, and makes no token.', async () => {
   const started = run.start([...operator, '--agent', 'dry', '--dry-run', '--', 'claude', 'hi']);
   await using _started = started;
@@ -123,34 +110,4 @@ test('A dry run shows command line, variables and files, and makes no token.', a
   expect(started.stdout() + started.stderr()).not.toContain('sbx_');
   // The folders of earlier runs are removed by processes of their own.
   await expect.poll(() => readdir(run.runRoot)).toEqual([]);
-});
-
-test('An agent works where the command was started, or in the folder that --cwd names.', async () => {
-  const [here, named] = [await run.workDirectory('here'), await run.workDirectory('named')];
-  const outputOf = async (agent: string, flags: readonly string[]) => {
-    const command = ['sh', '-c', 'pwd -P; printenv PWD'];
-    const env = { PWD: here, INIT_CWD: run.home };
-    const started = run.start([...operator, '--agent', agent, ...flags, '--', ...command], {
-      cwd: here,
-      env,
-    });
-    await using _started = started;
-    return {
-      ...(await started.ended),
-      lines: started.stdout().trimEnd().split('\n'),
-      stderr: started.stderr(),
-    };
-  };
-  const [asStarted, asNamed, nowhere] = await Promise.all([
-    outputOf('here-1', []),
-    outputOf('named-1', ['--cwd', '../named']),
-    outputOf('nowhere-1', ['--cwd', 'none']),
-  ]);
-  expect(asStarted).toMatchObject({ code: 0, lines: [here, here] });
-  expect(asNamed).toMatchObject({ code: 0, lines: [named, named] });
-  expect(nowhere).toMatchObject({
-    code: 2,
-    lines: [''],
-    stderr: expect.stringContaining(join(here, 'none')),
-  });
 });

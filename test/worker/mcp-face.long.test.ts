@@ -1,6 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { tempDir } from '@signalbox/testing';
+import { fileURLToPath } from 'node:url';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { programOptions, tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { nonstandardServer, toolNamed } from '../support/mcp-host/test-servers.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
@@ -75,4 +78,20 @@ test('a client that hangs up ends the face and cancels nothing: the next process
   const result = await next.call('signalbox_call_result', { call_id });
   expect(result.isError).not.toBe(true);
   expect(stack.ran('slow').map((line) => line.at)).toEqual(['start', 'end']);
+});
+
+const faceMain = fileURLToPath(new URL('../support/worker/face-main.ts', import.meta.url));
+
+test('an SDK client that spawns the face over stdio lists and calls', async () => {
+  await using stack = await startToolStack();
+  const token = await stack.broker.token('w1');
+  const args = [...programOptions(), faceMain, stack.broker.url, token, 'w1'];
+  const transport = new StdioClientTransport({ command: process.execPath, args });
+  const client = new Client({ name: 'agent', version: '1.0.0' });
+  await client.connect(transport);
+  const { tools } = await client.listTools();
+  expect(tools.filter(({ name }) => name.startsWith('mcp_counter__'))).toHaveLength(6);
+  const result = await client.callTool({ name: 'mcp_counter__echo', arguments: { n: 1 } });
+  expect(result.structuredContent).toEqual({ n: 1 });
+  await client.close();
 });

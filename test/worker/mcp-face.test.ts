@@ -1,8 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { programOptions } from '@signalbox/testing';
 import { expect, test } from 'vitest';
@@ -117,20 +115,6 @@ test('an executor that is closed ends the face', async () => {
 });
 
 const faceMain = fileURLToPath(new URL('../support/worker/face-main.ts', import.meta.url));
-
-test('an SDK client that spawns the face over stdio lists and calls', async () => {
-  await using stack = await startToolStack();
-  const token = await stack.broker.token('w1');
-  const args = [...programOptions(), faceMain, stack.broker.url, token, 'w1'];
-  const transport = new StdioClientTransport({ command: process.execPath, args });
-  const client = new Client({ name: 'agent', version: '1.0.0' });
-  await client.connect(transport);
-  const { tools } = await client.listTools();
-  expect(tools.filter(({ name }) => name.startsWith('mcp_counter__'))).toHaveLength(6);
-  const result = await client.callTool({ name: 'mcp_counter__echo', arguments: { n: 1 } });
-  expect(result.structuredContent).toEqual({ n: 1 });
-  await client.close();
-});
 
 test('a face process whose input ends exits with 0, having written nothing but MCP', async () => {
   await using stack = await startToolStack();

@@ -4,6 +4,7 @@ import type { Tool } from '@signalbox/protocol';
 import { openSqliteJournal } from '@signalbox/store/journal';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
+import { startAskingStack } from '../support/approvals/asking-stack.ts';
 import { askingServer, npmServer, toolNamed } from '../support/mcp-host/test-servers.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 import { connectFace } from '../support/worker/mcp-client.ts';
@@ -127,4 +128,60 @@ test('A call that asks ends as it began, although its definition is withheld by 
     result: { content: [{ text: expect.stringContaining('Ada') }] },
   });
   expect(await rosa.executeRound(lend, round)).toMatchObject(withheld);
+});
+
+test('Only the first round of a call waits for approval, and a hold that cancels ends a call whose caller is asked.', async () => {
+  const servers = { asking: { ...askingServer(), prefix: false } };
+  const paid: string[] = [];
+  const provider: ToolProvider = {
+    name: 'bank',
+    tools: () => tools,
+    problems: () => [],
+    secrets: () => [],
+    call: async (tool) => {
+      paid.push(tool);
+      return { result: { content: [] } };
+    },
+    onChanged: () => () => {},
+  };
+  await using stack = await startAskingStack(
+    { roles: { worker: ['lend', 'look', 'pay'] } },
+    { counter: false, servers, providers: [provider] },
+  );
+  const rosa = await stack.executor('rosa');
+  const lend = { name: 'lend' };
+  const approved = async () => {
+    const called = rosa.executeRound(lend, able);
+    const [approval] = await stack.waits();
+    await stack.decide(approval!.id, { verdict: 'approve' });
+    return { ...able, inputResponses, requestState: String((await called).result?.requestState) };
+  };
+  const first = await approved();
+  // The state of one call is no approval of another one.
+  const look = rosa.executeRound({ name: 'look' }, first);
+  expect(await look).toMatchObject({ error: { code: 'outcome_unknown' } });
+  expect(await rosa.executeRound({ name: 'pay' }, first)).toMatchObject({
+    error: { code: 'outcome_unknown' },
+  });
+  expect(paid).toEqual([]);
+  expect(await rosa.executeRound(lend, first)).toMatchObject({
+    result: { content: [{ text: expect.stringContaining('Ada') }] },
+  });
+  expect(await stack.pending()).toEqual([]);
+
+  const second = await approved();
+  const { hold } = await stack.operator.admin('hold', {
+    on: 'agent',
+    name: 'rosa',
+    reason: 'a test',
+    cancel_running: true,
+  });
+  const report = async () => JSON.parse(String((await rosa.execute({ name: 'report' })).result?.text));
+  await stack.operator.admin('release', { ids: [hold.id] });
+  await expect.poll(report).toEqual({
+    called: ['lend', 'lend'],
+    cancelled: ['lend'],
+    declared: expect.any(Object),
+  });
+  expect(stack.host.waitsFor(second.requestState, 'rosa')).toBe(false);
 });

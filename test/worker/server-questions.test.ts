@@ -1,7 +1,5 @@
-import type { ToolProvider } from '@signalbox/mcp-host/tool-calls';
 import { isRunningCallState, runningCallState, type Tool } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
-import { startAskingStack } from '../support/approvals/asking-stack.ts';
 import { askingServer, toolNamed } from '../support/mcp-host/test-servers.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 import { connectFace } from '../support/worker/mcp-client.ts';
@@ -9,7 +7,7 @@ import { connectFace } from '../support/worker/mcp-client.ts';
 const elicitation = { elicitation: { form: {} } };
 const able = { clientCapabilities: elicitation };
 const accepted = { action: 'accept', content: { name: 'Ada' } };
-const tools = [toolNamed('pay') as Tool];
+const _tools = [toolNamed('pay') as Tool];
 const inputResponses = { question_1: accepted };
 
 test('The call that asks is made once; answers of others, and answers that come too late, reach no server.', async () => {
@@ -78,60 +76,4 @@ test('A client that cancels while it is asked cancels the call at the server; on
   await expect(call).rejects.toThrow();
   const report = async () => JSON.parse(String((await executor.execute({ name: 'report' })).result?.text));
   await expect.poll(report).toMatchObject({ called: ['lend', 'lend'], cancelled: ['lend'] });
-});
-
-test('Only the first round of a call waits for approval, and a hold that cancels ends a call whose caller is asked.', async () => {
-  const servers = { asking: { ...askingServer(), prefix: false } };
-  const paid: string[] = [];
-  const provider: ToolProvider = {
-    name: 'bank',
-    tools: () => tools,
-    problems: () => [],
-    secrets: () => [],
-    call: async (tool) => {
-      paid.push(tool);
-      return { result: { content: [] } };
-    },
-    onChanged: () => () => {},
-  };
-  await using stack = await startAskingStack(
-    { roles: { worker: ['lend', 'look', 'pay'] } },
-    { counter: false, servers, providers: [provider] },
-  );
-  const rosa = await stack.executor('rosa');
-  const lend = { name: 'lend' };
-  const approved = async () => {
-    const called = rosa.executeRound(lend, able);
-    const [approval] = await stack.waits();
-    await stack.decide(approval!.id, { verdict: 'approve' });
-    return { ...able, inputResponses, requestState: String((await called).result?.requestState) };
-  };
-  const first = await approved();
-  // The state of one call is no approval of another one.
-  const look = rosa.executeRound({ name: 'look' }, first);
-  expect(await look).toMatchObject({ error: { code: 'outcome_unknown' } });
-  expect(await rosa.executeRound({ name: 'pay' }, first)).toMatchObject({
-    error: { code: 'outcome_unknown' },
-  });
-  expect(paid).toEqual([]);
-  expect(await rosa.executeRound(lend, first)).toMatchObject({
-    result: { content: [{ text: expect.stringContaining('Ada') }] },
-  });
-  expect(await stack.pending()).toEqual([]);
-
-  const second = await approved();
-  const { hold } = await stack.operator.admin('hold', {
-    on: 'agent',
-    name: 'rosa',
-    reason: 'a test',
-    cancel_running: true,
-  });
-  const report = async () => JSON.parse(String((await rosa.execute({ name: 'report' })).result?.text));
-  await stack.operator.admin('release', { ids: [hold.id] });
-  await expect.poll(report).toEqual({
-    called: ['lend', 'lend'],
-    cancelled: ['lend'],
-    declared: expect.any(Object),
-  });
-  expect(stack.host.waitsFor(second.requestState, 'rosa')).toBe(false);
 });

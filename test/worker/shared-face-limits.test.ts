@@ -82,20 +82,3 @@ test('a client that reads nothing is cut off, and what it did not read is not ke
   await expect.poll(() => site.events.map(({ event, agent }) => `${agent} ${event}`)).toContain('rosa ended');
   expect(await wim.call(2, echo)).toHaveProperty('result');
 });
-
-test('what waits for the clients of one agent is bounded together, and only one that does not read is cut off', async () => {
-  await using site = await startSharedFaceStack({}, { limits: { unreadBytes: 900_000 } });
-  await using reading = await site.shim('rosa');
-  await using first = await site.shim('rosa');
-  await using second = await site.shim('rosa');
-  for (const { socket } of [first, second]) socket.pause();
-  const ended = () => site.events.filter(({ event }) => event === 'ended').length;
-  // The socket itself takes some of it.
-  for (let n = 2; ended() === 0; n++) {
-    for (const shim of [first, second]) shim.request(n, 'tools/list');
-    expect(await reading.call(n, echo)).toHaveProperty('result');
-    expect(n).toBeLessThan(400);
-  }
-  expect(ended()).toBe(1);
-  expect(await reading.call(1_000, echo)).toHaveProperty('result');
-});
