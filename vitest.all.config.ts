@@ -1,8 +1,8 @@
 import { defineConfig } from 'vitest/config';
 import config from './vitest.config.ts';
 
-/** The tests of `npm test`, and those that it leaves out because they take long: npm run test:all. */
+/** The tests of `npm test`, and those in files `*.long.test.ts`: npm run test:all. */
 export default defineConfig({
   ...config,
-  test: { ...config.test, env: { ...config.test?.env, SIGNALBOX_TEST_ALL: 'yes' } },
+  test: { ...config.test, exclude: config.test?.exclude?.filter((files) => files !== '**/*.long.test.ts') },
 });

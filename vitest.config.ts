@@ -18,8 +18,10 @@ export default defineConfig({
       'test/**/*.test.ts',
       'bench/**/*.test.ts',
     ],
-    // They need programs that are not everywhere, or take long: npm run test:ops, test:browser, test:postgres, test:packages and test:servers.
+    // They take long, or need programs that are not everywhere: npm run test:all, test:ops, test:browser, test:postgres, test:packages and
+    // test:servers.
     exclude: [
+      '**/*.long.test.ts',
       'test/ops/**',
       'test/browser/**',
       'test/postgres/!(killed-broker).test.ts',

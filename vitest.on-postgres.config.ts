@@ -12,15 +12,13 @@ export default defineConfig({
     include: [
       'test/broker/**/*.test.ts',
       'test/forgery/**/*.test.ts',
-      'test/model/*-model.test.ts',
+      'test/model/broker-model*.test.ts',
       'test/abuse/frames.test.ts',
     ],
     exclude: [
       // They are about files.
       'test/broker/damage.test.ts',
       'test/broker/disk.test.ts',
-      'test/model/store-model.test.ts',
-      'test/model/copies-model.test.ts',
     ],
   },
 });

@@ -1,8 +1,8 @@
 import type { WelcomeFrame } from '@signalbox/protocol';
-import { connectWire, type WireClient } from '@signalbox/testing';
+import { connectWire } from '@signalbox/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { count, handled } from '../support/abuse/floods.ts';
 import { type MonitoredBroker, startMonitoredBroker } from '../support/broker/monitored-broker.ts';
-import { runsAll } from '../support/runs-all.ts';
 
 let broker: MonitoredBroker;
 beforeAll(async () => {
@@ -12,38 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => broker[Symbol.asyncDispose]());
 
-/** Resolves when everything that was sent before on this connection was handled. */
-async function handled(client: WireClient, id: string): Promise<void> {
-  client.send({ type: 'list_connected', request_id: id, role: 'nobody' });
-  await client.next('connected', { request_id: id });
-}
-
-function count(client: WireClient, type: string): number {
-  return client.received.filter((frame) => frame.type === type).length;
-}
-
-/** The number of frames in one message, which has room for more. */
-const many = runsAll ? 100_000 : 30_000;
-
 describe('many frames in one message', () => {
-  it('are handled in turns with everybody else when they are valid', async () => {
-    await using client = await broker.connect('many-valid');
-    await broker.during(async () => {
-      client.raw('{"type":"working","seqs":[1]}\n'.repeat(many));
-      await handled(client, 'barrier');
-    });
-    expect(count(client, 'error')).toBe(0);
-  });
-
-  it('are each answered when they are bad, in memory that is bounded', async () => {
-    await using client = await broker.connect('many-bad');
-    await broker.during(async () => {
-      client.raw('x\n'.repeat(many));
-      await handled(client, 'barrier');
-    });
-    expect(count(client, 'error')).toBe(many);
-  });
-
   it('end with the message when there is one byte too many, and the connection with it', async () => {
     await using client = await broker.connect('too-many');
     const line = '{"type":"working","seqs":[1]}\n';
@@ -108,43 +77,9 @@ describe('a flood', () => {
     expect(count(client, 'subscribed')).toBe(5000);
     expect(count(client, 'message')).toBe(1);
   });
-
-  it('of connections that subscribe and leave ends with the one that stays', async () => {
-    const token = await broker.token('hopper');
-    await using sender = await broker.connect('hopper-friend');
-    await broker.during(async () => {
-      for (let i = 0; i < 150; i++) {
-        await using hopper = await connectWire(broker.url, { agent: 'hopper', token });
-        hopper.send({ type: 'subscribe', request_id: 's' });
-      }
-    });
-    await using last = await connectWire(broker.url, { agent: 'hopper', token });
-    last.send({ type: 'subscribe', request_id: 's' });
-    await last.next('subscribed');
-    sender.send({ type: 'deliver', to: 'hopper', id: 'm', kind: 'note' }, '{}');
-    expect(await last.next('message')).toMatchObject({ id: 'm' });
-  });
 });
 
 describe('strangers', () => {
-  it('of many sockets without a hello keep nobody out', async () => {
-    const batches = runsAll ? 20 : 6;
-    const strangers = new Set<WireClient>();
-    await broker.during(async () => {
-      for (let batch = 0; batch < batches; batch++) {
-        const opening = Array.from({ length: 100 }, () => connectWire(broker.url));
-        for (const stranger of await Promise.all(opening)) strangers.add(stranger);
-      }
-      const evicted = [...strangers].slice(0, 100 * batches - 256);
-      await Promise.all(evicted.map((stranger) => stranger.closed));
-      await using newcomer = await broker.connect('newcomer');
-      expect(newcomer.received[0]).toMatchObject({ type: 'welcome' });
-    }, 64);
-    const left = [...strangers].filter(({ socket }) => socket.readyState === socket.OPEN);
-    expect(left.length).toBeLessThanOrEqual(256);
-    await Promise.all([...strangers].map((stranger) => stranger[Symbol.asyncDispose]()));
-  });
-
   it('with bad tokens are turned away one by one', async () => {
     const good = await broker.token('good');
     await broker.during(async () => {
@@ -159,23 +94,4 @@ describe('strangers', () => {
     await using allowed = await connectWire(broker.url, { agent: 'good', token: good });
     expect(allowed.received[0]).toMatchObject({ type: 'welcome', agent: 'good' });
   });
-
-  it('that send large messages by halves take no memory from the others', async () => {
-    const strangers: WireClient[] = [];
-    await broker.during(async () => {
-      for (let i = 0; i < 24; i++) {
-        const stranger = await connectWire(broker.url);
-        strangers.push(stranger);
-        stranger.socket.send('x'.repeat(4_000_000), { fin: false });
-        await Promise.race([stranger.closed, sent(stranger)]);
-      }
-    });
-    expect(strangers.some(({ socket }) => socket.readyState === socket.CLOSED)).toBe(true);
-    await Promise.all(strangers.map((stranger) => stranger[Symbol.asyncDispose]()));
-  });
 });
-
-/** Resolves when the socket has nothing left to write. */
-async function sent({ socket }: WireClient): Promise<void> {
-  while (socket.bufferedAmount > 0) await new Promise((resolve) => setTimeout(resolve, 5));
-}

@@ -2,39 +2,20 @@ import type { Socket } from 'node:net';
 import { connectWire, type WireClient } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Flood } from '../support/neighbours/floods.ts';
-import { type Neighbours, startNeighbours } from '../support/neighbours/neighbours.ts';
-
-/** Rates that a flood reaches at once, so that the test is short. The shape of the limits is that of the defaults. */
-const rates = {
-  ...{ messages: 200, messagesBurst: 400, frames: 2000, framesBurst: 2000 },
-  ...{ bytes: 1_000_000, bytesBurst: 2_000_000, perMinter: 8 },
-};
+import { startGreedyNeighbours } from '../support/neighbours/greedy-neighbours.ts';
+import type { Neighbours } from '../support/neighbours/neighbours.ts';
 
 let neighbours: Neighbours;
 beforeAll(async () => {
-  neighbours = await startNeighbours({
-    limits: { rates, connections: { perAgent: 8 } },
-    roleLimits: { crew: { rates: { perMinter: 2 } }, patient: { rates: { bytes: 100 } } },
-  });
+  neighbours = await startGreedyNeighbours();
 });
 afterAll(() => neighbours[Symbol.asyncDispose]());
 
+// The other floods: greedy-neighbours.long.test.ts.
 const floods: [Flood, string][] = [
   ['notes to everybody', 'rate_limited'],
-  ['notes of 4 MB', 'rate_limited'],
-  ['replies to nothing', 'forbidden'],
-  ['cancels of nothing', 'rate_limited'],
   ['lists of who is connected', 'rate_limited'],
-  ['peeks into its inbox', 'rate_limited'],
-  ['lines that are no JSON', 'bad_frame'],
-  ['acks of nothing', 'rate_limited'],
-  ['subscriptions again and again', 'rate_limited'],
-  ['WebSocket messages without a frame', 'rate_limited'],
-  ['binary WebSocket messages', 'rate_limited'],
   ['connections again and again', 'welcome'],
-  ['connections with a wrong token', 'unauthorized'],
-  ['issues of child tokens', 'rate_limited'],
-  ['lists, from 16 children of one minting token', 'rate_limited'],
 ];
 
 it.each(floods)('An honest pair is served beside a flood of %s.', async (flood, answer) => {

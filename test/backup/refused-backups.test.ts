@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import {
   copyFile,
@@ -13,11 +12,11 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type BrokerClient, connectBroker } from '@signalbox/client';
+import { connectBroker } from '@signalbox/client';
 import { beginBackup, finishBackup } from '@signalbox/client/operator/internal';
 import { restoreBackup, verifyBackup } from '@signalbox/daemon/backup';
-import { startBrokerProcess, startTestBroker, type TestBroker, tempDir } from '@signalbox/testing';
 import { describe, expect, test, vi } from 'vitest';
+import { operatorOf, refused, startAll } from '../support/backup/refused-backups.ts';
 
 /** Changes one bit in the middle of a file. */
 async function flipByte(file: string): Promise<void> {
@@ -25,27 +24,6 @@ async function flipByte(file: string): Promise<void> {
   content[content.length >> 1]! ^= 1;
   await writeFile(file, content);
 }
-
-async function operatorOf(broker: Pick<TestBroker, 'url' | 'operatorToken'>): Promise<BrokerClient> {
-  return await connectBroker({
-    url: broker.url,
-    token: await broker.operatorToken(),
-    agent: 'operator#backup',
-  });
-}
-
-/** A broker, its operator, and a directory for backups. */
-async function startAll() {
-  await using starting = new AsyncDisposableStack();
-  const { path } = starting.use(await tempDir());
-  const broker = starting.use(await startTestBroker({ dataDir: join(path, 'data'), durability: 'process' }));
-  const operator = starting.use(await operatorOf(broker));
-  const started = starting.move();
-  const at = (name: string) => join(path, name);
-  return { broker, operator, at, [Symbol.asyncDispose]: () => started.disposeAsync() };
-}
-
-const refused = (message: string) => ({ code: 'backup_failed', message: expect.stringContaining(message) });
 
 describe('a backup is refused', () => {
   test('into any directory but an absent or empty one outside the data directory, by anybody but the operator; all else stays as it was.', async () => {
@@ -122,27 +100,6 @@ describe('a backup that is given up leaves nothing behind', () => {
     await broker.broker.stop();
     expect(existsSync(at('new'))).toBe(false);
   });
-
-  test('when the disk has no room for it, and its cause is told; messages flow on.', async () => {
-    await using directory = await tempDir();
-    const dataDir = join(directory.path, 'data');
-    await using broker = await startBrokerProcess(dataDir);
-    await using operator = await operatorOf(broker);
-    const { token } = await operator.admin('token_issue', { agent: 'rosa', role: 'worker' });
-    await using rosa = await connectBroker({ url: broker.url, token, agent: 'rosa' });
-    const send = (id: string) => rosa.deliver({ to: 'rosa', kind: 'note', id, body: 'x'.repeat(200_000) });
-    for (let n = 0; n < 20; n++) await send(`n${n}`);
-    // No file of the process may grow beyond this: for SQLite that is a full disk. Its own files are written from their start again.
-    execFileSync('prlimit', ['--pid', String(broker.pid), '--fsize=1000000:unlimited']);
-    const path = join(directory.path, 'backup');
-    await expect(beginBackup(operator, path)).rejects.toMatchObject(refused(`${path}/messages.db`));
-    execFileSync('prlimit', ['--pid', String(broker.pid), '--fsize=unlimited:unlimited']);
-    expect(existsSync(path)).toBe(false);
-    await send('later');
-    await beginBackup(operator, path);
-    await finishBackup(operator, undefined);
-    expect(await verifyBackup(path)).toMatchObject({ problems: [], contents: { messages: 21 } });
-  });
 });
 
 describe('a backup that is not whole', () => {
@@ -194,14 +151,6 @@ describe('a backup that is not whole', () => {
     }
     expect((await verifyBackup(at('data'))).problems).toMatchObject([{ file: 'manifest.json' }]);
     expect((await verifyBackup(at('nowhere'))).problems).toMatchObject([{ file: 'manifest.json' }]);
-  });
-
-  test('is one that the broker never finished.', async () => {
-    await using t = await startAll();
-    await beginBackup(t.operator, t.at('begun'));
-    expect((await verifyBackup(t.at('begun'))).problems).toEqual([
-      { file: 'manifest.json', problem: expect.stringContaining('never finished') },
-    ]);
   });
 });
 

@@ -2,13 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { signalbox } from '../support/cli/command-line.ts';
-import {
-  completingShell,
-  completions,
-  namedCompletions,
-  startNamedSystem,
-  typedCommand,
-} from '../support/cli/completion.ts';
+import { completingShell, completions } from '../support/cli/completion.ts';
 
 test('bash offers commands, options, choices, files and folders, each in its place.', async () => {
   await using bash = await completingShell('bash');
@@ -19,17 +13,6 @@ test('bash offers commands, options, choices, files and folders, each in its pla
   ] as const;
   for (const [typed, offered] of [...completions, ...paths]) {
     expect({ typed, offered: await bash.offered(typed.split(' ')) }).toEqual({ typed, offered });
-  }
-});
-
-test('bash offers the names of agents, roles, servers and tools of the running system.', async () => {
-  await using workspace = await startNamedSystem();
-  await using bash = await completingShell('bash');
-  const config = ['--config', `${workspace.directory}/signalbox.yaml`];
-  for (const [command, end, offered] of namedCompletions) {
-    const words = [typedCommand, ...command.split(' '), ...config, ...end.split(' ')];
-    // On a busy machine the second is over before the first answer.
-    await expect.poll(() => bash.offered(words)).toEqual(offered);
   }
 });
 

@@ -1,31 +1,10 @@
-import { chmod, readdir, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir } from 'node:fs/promises';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { signalbox, startDaemon } from '../support/cli/command-line.ts';
+import { signalbox } from '../support/cli/command-line.ts';
 import { packageOf, recordLoads } from '../support/cli/loaded-modules.ts';
 
 const ofServers = ['@modelcontextprotocol/client', 'ajv', 'p-queue'];
-const costly = ['yaml', 'NativeModule internal/deps/undici/undici', ...ofServers];
-
-test('A broker without a configuration starts without what it does not need then, which a file makes it load.', async () => {
-  await using directory = await tempDir();
-  const { env, modules } = await recordLoads(directory.path);
-  const loaded = async (): Promise<Set<string>> => new Set((await modules()).map(packageOf));
-  const args = ['broker', '--listen', '127.0.0.1:0', '--data', join(directory.path, 'state')];
-  const options = { env, cwd: directory.path };
-  await using bare = await startDaemon(args, options);
-  await bare.stop();
-  const without = await loaded();
-  expect(without).toContain('ws');
-  expect(costly.filter((name) => without.has(name))).toEqual([]);
-
-  await writeFile(join(directory.path, 'signalbox.yaml'), 'broker: { durability: process }\n');
-  await using configured = await startDaemon(args, options);
-  await configured.stop();
-  const withFile = await loaded();
-  expect(costly.filter((name) => withFile.has(name))).toEqual(['yaml']);
-});
 
 test('A command that connects loads nothing that runs MCP servers.', async () => {
   await using directory = await tempDir();
@@ -47,19 +26,4 @@ test('A command loads the words of no other, and the help those of all.', async 
   expect((await signalbox(['--help'], { env })).code).toBe(0);
   const all = await readdir(new URL('../../apps/cli/src/commands', import.meta.url));
   expect(await words()).toBe(all.filter((name) => /^[a-z]+\.ts$/.test(name)).length);
-});
-
-test('Compiled code is kept in a folder of the user alone, and not in one that others may write to.', async () => {
-  await using directory = await tempDir();
-  const folder = join(directory.path, 'signalbox');
-  const env = { XDG_CACHE_HOME: directory.path, NODE_COMPILE_CACHE: '' };
-  expect((await signalbox(['--version'], { env })).code).toBe(0);
-  const [compiled] = await readdir(folder);
-  expect(compiled).toMatch(/^v\d/);
-  expect((await stat(folder)).mode & 0o777).toBe(0o700);
-
-  await rm(join(folder, compiled!), { recursive: true });
-  await chmod(folder, 0o770);
-  expect((await signalbox(['--version'], { env })).code).toBe(0);
-  expect(await readdir(folder)).toEqual([]);
 });

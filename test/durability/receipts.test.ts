@@ -1,16 +1,14 @@
 import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
-import { readFile, realpath, writeFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
+import { readFile } from 'node:fs/promises';
 import { brokerFiles } from '@signalbox/broker';
 import { openSqliteInboxStore } from '@signalbox/store';
 import { connectWire, startTestBroker, tempDir } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { connectOperator } from '../support/broker/wire-actions.ts';
 import { startDaemon } from '../support/cli/command-line.ts';
-import { fileOrder, type ReceiptOrder, receiptOrder } from '../support/durability/system-calls.ts';
-import { canTrace, startTracedBroker, traceUp } from '../support/durability/traced-broker.ts';
+import { type ReceiptOrder, receiptOrder } from '../support/durability/system-calls.ts';
+import { canTrace, startTracedBroker } from '../support/durability/traced-broker.ts';
 
-const namedToolsServer = fileURLToPath(new URL('../support/cli/named-tools-server.ts', import.meta.url));
 const ids = ['first-message', 'second-message', 'third-message'];
 
 /** The order of things for some messages, one after the other. */
@@ -87,26 +85,6 @@ describe.each(traced ? ['with strace'] : [])('a disk that fails to sync, %s', ()
     operator.send({ type: 'deliver', to: 'operator', id: last, kind: 'note' }, '{}');
     await operator.next('delivered', { id: last });
     expect(await storedNow(dataDir, 'operator')).toEqual(ids);
-  });
-});
-
-describe.each(traced ? ['with strace'] : [])('a file beside the databases, %s', () => {
-  it('gets its name in one step when its content is on disk, and the name is synced', async () => {
-    await using directory = await tempDir();
-    const path = await realpath(directory.path);
-    const config = {
-      broker: { listen: '127.0.0.1:0', data: './state' },
-      mcpServers: { plain: { command: process.execPath, args: [namedToolsServer, 'look'] } },
-    };
-    await writeFile(`${path}/signalbox.yaml`, JSON.stringify(config));
-    const calls = await traceUp(path);
-    for (const name of ['operator.token', 'orchestrator.token', 'broker.json', 'servers.json']) {
-      const { synced, renamed, named, openedItself } = fileOrder(calls, `${path}/state`, name);
-      expect([name, openedItself]).toEqual([name, -1]);
-      expect(synced).toBeGreaterThanOrEqual(0);
-      expect(renamed).toBeGreaterThan(synced);
-      expect(named).toBeGreaterThan(renamed);
-    }
   });
 });
 

@@ -4,7 +4,7 @@ import { ResultStore, startOrchestrator, wholePolicy } from '@signalbox/orchestr
 import { type Fault, faultAt, noFault } from '@signalbox/serving';
 import { openSqliteJournal } from '@signalbox/store/journal';
 import { counterServer, processFaults } from '@signalbox/testing';
-import { withoutLanes } from '../support/runs-all.ts';
+import { withoutLanes } from '../support/without-lanes.ts';
 import { lossesOf } from './losses.ts';
 import {
   askDeadlineMs,

@@ -1,23 +1,6 @@
-import { join } from 'node:path';
-import { counterServer, readCounter, tempDir } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
-import { call, startTestHost } from '../support/mcp-host/test-host.ts';
-
-async function counterHost(timeoutMs?: number) {
-  const dir = await tempDir();
-  const file = join(dir.path, 'count');
-  const counter = { ...counterServer(file), ...(timeoutMs !== undefined && { timeoutMs }) };
-  const host = startTestHost({ servers: { counter } });
-  await host.inventory();
-  return {
-    host,
-    lines: () => readCounter(file).map(({ tool, at }) => `${tool} ${at}`),
-    async [Symbol.asyncDispose]() {
-      await host.close();
-      await dir[Symbol.asyncDispose]();
-    },
-  };
-}
+import { counterHost } from '../support/mcp-host/cancellation.ts';
+import { call } from '../support/mcp-host/test-host.ts';
 
 it('carries an abort through to the server, and says so rather than calling it a timeout', async () => {
   await using t = await counterHost();
@@ -47,19 +30,6 @@ it("ends a call at its deadline with an unknown outcome if it can't be repeated,
   await vi.waitFor(() => expect(t.lines()).toEqual(['slow start', 'slow cancelled']));
 });
 
-it('ends a call at the deadline however much progress it reports', async () => {
-  await using t = await counterHost();
-  const progress: unknown[] = [];
-  const outcome = await call(
-    t.host,
-    'mcp_counter__slow',
-    { ms: 4_000 },
-    { timeoutMs: 1_500, onProgress: (update) => progress.push(update) },
-  );
-  expect(outcome).toMatchObject({ error: { code: 'outcome_unknown' } });
-  expect(progress).toEqual([{ progress: 1, total: 4, message: 'step 1' }]);
-});
-
 it("ends a call at its server's own limit when that comes first", async () => {
   await using t = await counterHost(200);
   expect(await call(t.host, 'mcp_counter__slow', { ms: 60_000 })).toMatchObject({
@@ -75,15 +45,4 @@ it('carries a large result whole', async () => {
     result: { content: [{ text: string }] };
   };
   expect(result.content[0].text).toHaveLength(bytes);
-});
-
-it('carries large arguments whole, many at a time', async () => {
-  await using t = await counterHost();
-  const text = 'y'.repeat(512 * 1024);
-  const outcomes = await Promise.all(
-    Array.from({ length: 12 }, (_, i) => call(t.host, 'mcp_counter__echo', { i, text })),
-  );
-  for (const [i, outcome] of outcomes.entries()) {
-    expect(outcome).toMatchObject({ result: { structuredContent: { i, text } } });
-  }
 });

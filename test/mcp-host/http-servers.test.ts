@@ -1,4 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   createMcpHandler,
@@ -10,8 +9,9 @@ import {
 import { lastingPort } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
 import { type HttpEndpoint, startEndpoint } from '../support/mcp-host/http-endpoint.ts';
-import { call, startTestHost, type TestHost } from '../support/mcp-host/test-host.ts';
-import { npmServer, toolNamed } from '../support/mcp-host/test-servers.ts';
+import { legacyServer, start } from '../support/mcp-host/http-servers.ts';
+import { call } from '../support/mcp-host/test-host.ts';
+import { toolNamed } from '../support/mcp-host/test-servers.ts';
 
 interface Modern extends AsyncDisposable {
   endpoint: HttpEndpoint;
@@ -56,28 +56,6 @@ async function modernServer(port = 0): Promise<Modern> {
       await handler.close();
     },
   };
-}
-
-/** server-everything over HTTP, in a process of its own: the 2025 revision, with sessions. */
-async function legacyServer(
-  port: number,
-): Promise<AsyncDisposable & { child: ChildProcess; kill(): Promise<void> }> {
-  const { command, args = [] } = npmServer('everything', 'streamableHttp');
-  const child = spawn(command, args, {
-    env: { PATH: process.env.PATH, PORT: String(port) },
-    stdio: 'ignore',
-  });
-  const kill = async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const exited = once(child, 'exit');
-    child.kill('SIGKILL');
-    await exited;
-  };
-  return { child, kill, [Symbol.asyncDispose]: kill };
-}
-
-function start(url: string, headers: Record<string, string> = {}): TestHost {
-  return startTestHost({ servers: { web: { type: 'http', url, headers } } });
 }
 
 it('speaks the current revision with a server that knows it', async () => {
@@ -190,25 +168,6 @@ it('says that nobody answers at a URL', async () => {
   expect((await host.inventory()).problems).toEqual([
     { server: 'web', message: 'not available: cannot be reached (ECONNREFUSED)' },
   ]);
-});
-
-it('gets a new session after a server of the 2025 revision was killed and started again', async () => {
-  const port = await lastingPort();
-  await using first = await legacyServer(port);
-  await using host = start(`http://127.0.0.1:${port}/mcp`);
-  await host.seen('server_ready');
-  const name = 'mcp_web__trigger-long-running-operation';
-  expect((await host.inventory()).tools.map((tool) => tool.name)).toContain(name);
-  const onProgress = vi.fn();
-  // This tool says it is idempotent, so the call would be made again.
-  const options = { onProgress, repeatable: false };
-  const running = call(host, name, { duration: 60, steps: 300 }, options);
-  await vi.waitFor(() => expect(onProgress).toHaveBeenCalled());
-  await first.kill();
-  expect(await running).toMatchObject({ error: { code: 'outcome_unknown', may_have_run: true } });
-  await using _second = await legacyServer(port);
-  await host.seen('server_ready', {}, 2);
-  expect(await call(host, 'mcp_web__get-sum', { a: 1, b: 1 })).toHaveProperty('result');
 });
 
 it('gets a new session when the server has forgotten the old one', async () => {

@@ -1,60 +1,6 @@
-import { fileURLToPath } from 'node:url';
-import type { StdioServerConfig } from '@signalbox/mcp-host';
-import { compileCache } from '@signalbox/testing';
 import { expect, it } from 'vitest';
-import { call, startTestHost } from '../support/mcp-host/test-host.ts';
-
-function serverThatKnows(era: string, protocol?: 'auto' | 'legacy'): StdioServerConfig {
-  const script = fileURLToPath(new URL('../support/mcp-host/revision-server.ts', import.meta.url));
-  const base: StdioServerConfig = {
-    type: 'stdio',
-    command: process.execPath,
-    args: [script],
-    env: { ERA: era, ...compileCache() },
-  };
-  return protocol === undefined ? base : { ...base, protocol };
-}
-
-it('speaks the older revisions over stdio, and the current one where it is asked to look for it', async () => {
-  await using host = startTestHost({
-    servers: {
-      plain: serverThatKnows('both'),
-      both: serverThatKnows('both', 'auto'),
-      modern: serverThatKnows('modern', 'auto'),
-      legacy: serverThatKnows('legacy', 'auto'),
-      exits: serverThatKnows('exits', 'auto'),
-    },
-  });
-  const { tools, problems } = await host.inventory();
-  expect(tools.map(({ name }) => name)).toEqual([
-    'mcp_both__modern',
-    'mcp_exits__legacy',
-    'mcp_legacy__legacy',
-    'mcp_modern__modern',
-    'mcp_plain__legacy',
-  ]);
-  expect(problems).toHaveLength(5);
-  expect(problems.map(({ tool }) => tool)).toEqual(Array(5).fill('bad'));
-  const { pids = [] } = host.servers().find(({ name }) => name === 'modern') ?? {};
-  // The process that was asked is the one that serves, and its results come whole.
-  expect(await call(host, 'mcp_modern__modern')).toMatchObject({
-    result: { content: [{ text: `modern ${pids[0]}` }], 'x-extra': 1 },
-  });
-  expect(host.servers().every(({ restarts, instances }) => restarts === 0 && instances === 1)).toBe(true);
-
-  // A question that the current revision forbids is refused at once, so that no call waits for it.
-  for (const tool of ['mcp_modern__modern', 'mcp_plain__legacy'])
-    expect(await call(host, tool, { ask: true })).toMatchObject({
-      result: { content: [{ text: 'refused with -32601' }] },
-    });
-  expect(host.events).toContainEqual(
-    expect.objectContaining({ server: 'modern', reason: expect.stringContaining("'roots/list'") }),
-  );
-
-  await call(host, 'mcp_modern__modern', { exit: true });
-  await host.seen('server_ready', { server: 'modern' }, 2);
-  expect(await call(host, 'mcp_modern__modern')).toHaveProperty('result');
-});
+import { serverThatKnows } from '../support/mcp-host/protocol.ts';
+import { startTestHost } from '../support/mcp-host/test-host.ts';
 
 it('takes silence for an older server', async () => {
   await using host = startTestHost({

@@ -1,21 +1,11 @@
 import { areStoresInFiles } from '@signalbox/testing';
 import { expect, it } from 'vitest';
-import { type BrokerOp, brokerOps } from './broker-ops.ts';
-import { BrokerUnderTest, type InjectedFaults } from './broker-under-test.ts';
+import { brokerOps } from './broker-ops.ts';
+import { agrees, BrokerUnderTest, type InjectedFaults } from './broker-under-test.ts';
 import { counterexample, modelSettings } from './model-settings.ts';
 
-async function agrees(
-  ops: readonly BrokerOp[],
-  injected?: InjectedFaults,
-  timeoutMs?: number,
-): Promise<void> {
-  await using tested = await BrokerUnderTest.open(injected, timeoutMs);
-  for (const op of ops) await tested.step(op);
-  await tested.finish();
-}
-
 it('a running broker agrees with the model over random sequences on the wire', async () => {
-  expect(await counterexample(brokerOps, (ops) => agrees(ops), modelSettings(25))).toBeUndefined();
+  expect(await counterexample(brokerOps, (ops) => agrees(ops), modelSettings(6))).toBeUndefined();
 });
 
 const injectedFaults: [string, () => InjectedFaults][] = [
@@ -36,7 +26,7 @@ const injectedFaults: [string, () => InjectedFaults][] = [
 ];
 
 it.each(injectedFaults)('the model finds a broker that %s', async (_name, injected) => {
-  const settings = { ...modelSettings(25), endOnFailure: true };
+  const settings = { ...modelSettings(13), endOnFailure: true };
   const report = await counterexample(brokerOps, (ops) => agrees(ops, injected(), 300), settings);
   expect(report).toMatch(/Counterexample/);
 });

@@ -308,3 +308,14 @@ export class BrokerUnderTest implements AsyncDisposable {
     return connectWire(this.#broker.url, { agent, token: this.#tokens.get(agent)! });
   }
 }
+
+/** Resolves if a broker of its own agrees with the model over these operations. */
+export async function agrees(
+  ops: readonly BrokerOp[],
+  injected?: InjectedFaults,
+  timeoutMs?: number,
+): Promise<void> {
+  await using tested = await BrokerUnderTest.open(injected, timeoutMs);
+  for (const op of ops) await tested.step(op);
+  await tested.finish();
+}

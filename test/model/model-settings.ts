@@ -1,14 +1,12 @@
 import fc from 'fast-check';
-import { runsAll } from '../support/runs-all.ts';
 
 /**
- * Returns the seed and the length of a run, which is half of `runs` outside of `npm run test:all`. `SIGNALBOX_MODEL_RUNS` and
- * `SIGNALBOX_MODEL_SEED` replace the defaults.
+ * Returns the seed and the length of a run. `SIGNALBOX_MODEL_RUNS` and `SIGNALBOX_MODEL_SEED` replace the defaults.
  */
 export function modelSettings(runs: number): { numRuns: number; seed: number } {
   const { SIGNALBOX_MODEL_RUNS, SIGNALBOX_MODEL_SEED } = process.env;
   return {
-    numRuns: Number(SIGNALBOX_MODEL_RUNS ?? (runsAll ? runs : Math.ceil(runs / 2))),
+    numRuns: Number(SIGNALBOX_MODEL_RUNS ?? runs),
     seed: Number(SIGNALBOX_MODEL_SEED ?? 20_260_301),
   };
 }

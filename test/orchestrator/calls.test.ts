@@ -23,21 +23,6 @@ test('four calls of one worker overlap, and each gets its own answer', async () 
   expect(labels.map(({ result }) => result?.structuredContent)).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
 });
 
-test('a limit on calls per worker holds one worker back and lets another pass', async () => {
-  await using stack = await startToolStack({ concurrency: { perWorker: 1 } });
-  const greedy = await stack.executor('greedy');
-  const modest = await stack.executor('modest');
-  const opener = `${stack.directory}/open`;
-  const waiting = [1, 2].map(() => greedy.execute({ name: gate, arguments: { file: opener } }));
-  await expect.poll(() => stack.ran('gate').length).toBe(1);
-  expect(await modest.execute({ name: count })).toHaveProperty('result.structuredContent', { n: 1 });
-  expect(stack.ran('gate').length).toBe(1);
-  await writeFile(opener, '');
-  for (const { result } of await Promise.all(waiting)) {
-    expect(result?.structuredContent).toEqual({ highWater: 1 });
-  }
-});
-
 test('a cancelled call is cancelled in the server, and the worker goes on', async () => {
   await using stack = await startToolStack();
   const worker = await stack.executor('w1');
@@ -60,34 +45,6 @@ test("a call past its deadline is stopped in the server, and its unsafe tool's o
   await expect.poll(() => stack.ran('slow').map((line) => line.at)).toEqual(['start', 'cancelled']);
 });
 
-test("a call's own timeout starts when it starts; its wait in the queue is not counted", async () => {
-  await using stack = await startToolStack({ concurrency: { global: 1 } });
-  const client = await stack.client('w1');
-  const call = (ms: number) =>
-    client.request(
-      'orchestrator',
-      'mcp_request',
-      { op: 'call', tool: slow, arguments: { ms }, options: { timeout_ms: 1_400 } },
-      { timeoutMs: 20_000 },
-    );
-  const outcomes = await Promise.all([call(500), call(500), call(500)]);
-  for (const outcome of outcomes) expect(outcome).toHaveProperty('reply.json.result.content');
-});
-
-test('a call whose caller gives up while it waits never runs', async () => {
-  await using stack = await startToolStack({ concurrency: { perWorker: 1 } });
-  const worker = await stack.executor('w1');
-  const abort = new AbortController();
-  const running = worker.execute({ name: slow, arguments: { ms: 60_000 } }, { signal: abort.signal });
-  await expect.poll(() => stack.ran('slow').length).toBe(1);
-  const waiting = await worker.execute({ name: count }, { timeoutMs: 500 });
-  expect(waiting.error?.may_have_run).toBeDefined();
-  abort.abort();
-  await running;
-  expect(await worker.execute({ name: echo })).toHaveProperty('result.success', true);
-  expect(stack.ran('count')).toEqual([]);
-});
-
 test('progress reaches the calling worker, and only that one; a token in it does not', async () => {
   await using stack = await startToolStack();
   const worker = await stack.executor('w1');
@@ -108,35 +65,6 @@ test('progress reaches the calling worker, and only that one; a token in it does
     { progress: 3, total: 4, message: 'step 3' },
   ]);
   expect(theirs).toEqual(['step 1 of [token]', 'step 2 of [token]', 'step 3 of [token]']);
-});
-
-test('arguments may be an object or the JSON text of one, and nothing else', async () => {
-  await using stack = await startToolStack();
-  const worker = await stack.executor('w1');
-  const given = { text: 'größer', n: 12 };
-  for (const args of [given, JSON.stringify(given)]) {
-    const { result } = await worker.execute({ name: echo, arguments: args });
-    expect(result?.structuredContent).toEqual(given);
-  }
-  const refused = await worker.execute({ name: echo, arguments: '[1]' });
-  expect(refused.error).toMatchObject({ code: 'invalid_arguments', may_have_run: false });
-  expect(stack.ran('echo').filter((line) => line.at === 'start')).toHaveLength(2);
-});
-
-test('a body that cannot be read gets an error reply that names the field', async () => {
-  await using stack = await startToolStack();
-  const client = await stack.client('w1');
-  const ask = (body: unknown) => client.request('orchestrator', 'mcp_request', body, { timeoutMs: 10_000 });
-  for (const [body, field] of [
-    [{ op: 'dance' }, "field 'op'"],
-    [{ op: 'call', tool: '' }, "field 'tool'"],
-    ['text', "field 'body'"],
-  ] as const) {
-    expect(await ask(body)).toMatchObject({
-      reply: { json: { error: { code: 'invalid_arguments', message: expect.stringContaining(field) } } },
-    });
-  }
-  expect(await ask({ op: 'call', tool: echo })).toHaveProperty('reply.json.result.content');
 });
 
 test('a body that is no JSON at all, or a depth bomb, gets an error reply too', async () => {
@@ -215,32 +143,6 @@ test('stopping waits for the calls that run, and their answers arrive', async ()
   expect(await call).toHaveProperty('result.success', true);
   await stop;
   expect([stopped, stack.orchestrator.inFlight]).toEqual([true, 0]);
-});
-
-test('stopping gives up on calls that do not end, after the time it is given', async () => {
-  await using stack = await startToolStack({ drainMs: 100 });
-  const worker = await stack.executor('w1');
-  const call = worker.execute({ name: slow, arguments: { ms: 60_000 } });
-  await expect.poll(() => stack.ran('slow').length).toBe(1);
-  await stack.orchestrator.stop();
-  expect(stack.orchestrator.inFlight).toBe(1);
-  await worker.close();
-  expect(await call).toHaveProperty('error.may_have_run', true);
-});
-
-test('messages of other kinds are retired and keep nobody from being served', async () => {
-  await using stack = await startToolStack();
-  const worker = await stack.executor('w1');
-  const client = await stack.client('w1');
-  for (let i = 0; i < 3; i++) await client.deliver({ to: 'orchestrator', kind: 'note', body: { i } });
-  expect(await worker.execute({ name: count })).toHaveProperty('result.success', true);
-  const operator = await connectBroker({
-    url: stack.broker.url,
-    token: await stack.broker.operatorToken(),
-    agent: 'operator#test',
-  });
-  await using _closing = operator;
-  await expect.poll(() => operator.peek({ address: 'orchestrator' })).toEqual([]);
 });
 
 test('a fault of the orchestrator itself becomes an error reply, and the next call is served', async () => {

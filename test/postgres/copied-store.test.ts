@@ -105,7 +105,7 @@ describe.skipIf(serverUrl === undefined)('copied from SQLite to PostgreSQL at th
             ops,
           );
         },
-        modelSettings(30),
+        modelSettings(15),
       );
       expect(report).toBeUndefined();
     },

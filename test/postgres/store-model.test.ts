@@ -32,7 +32,7 @@ describe.skipIf(serverUrl === undefined)('The PostgreSQL store', () => {
           ops,
         );
       },
-      modelSettings(60),
+      modelSettings(30),
     );
     expect(report).toBeUndefined();
   });

@@ -4,7 +4,6 @@ import { openSqliteInboxStore, steadyTime } from '@signalbox/store';
 import { inboxStoreConformance } from '@signalbox/store/conformance';
 import { tempDir } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
-import { runsAll } from '../support/runs-all.ts';
 import {
   commit,
   edit,
@@ -16,21 +15,11 @@ import {
   settledSegments,
 } from '../support/store/test-store.ts';
 
-// With room for two messages in the memtable nearly every one goes through segments, with none each one; by default none of so few does.
-for (const [name, options] of [
-  ['SQLite with durability full', { durability: 'full' }],
-  ['SQLite with a small memtable', { memtableMessages: 2 }],
-  ...(runsAll
-    ? ([
-        ['SQLite with durability process', { durability: 'process' }],
-        ['SQLite with a message in each segment', { memtableMessages: 0, segmentMessages: 1 }],
-      ] as const)
-    : []),
-] as const) {
-  inboxStoreConformance(name, (caps, keepBodies) =>
-    openStore({ ...options, keepBodies, ...(caps && { caps }) }),
-  );
-}
+// With room for two messages in the memtable nearly every one goes through segments; by default none of so few does. Other sizes, and the
+// durabilities: sqlite-inbox-store.long.test.ts.
+inboxStoreConformance('SQLite with a small memtable', (caps, keepBodies) =>
+  openStore({ memtableMessages: 2, keepBodies, ...(caps && { caps }) }),
+);
 
 describe('The SQLite inbox store', () => {
   it('says what a receipt means', async () => {

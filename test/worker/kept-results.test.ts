@@ -1,63 +1,14 @@
-import { fileURLToPath } from 'node:url';
 import type { Client } from '@modelcontextprotocol/client';
-import type { StdioServerConfig } from '@signalbox/mcp-host';
-import {
-  ResultStore,
-  type ResultStoreOptions,
-  RoleOfferAllowlist,
-  RoleToolAllowlist,
-} from '@signalbox/orchestrator';
+import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { openSqliteJournal } from '@signalbox/store/journal';
-import { compileCache, tempDir } from '@signalbox/testing';
+import { tempDir } from '@signalbox/testing';
 import { McpProxyExecutor } from '@signalbox/worker';
 import { expect, test } from 'vitest';
-import { oddOffersServer } from '../support/mcp-host/test-servers.ts';
-import type { ToolStackOptions } from '../support/orchestrator/tool-stack.ts';
-import { connectHttpFace, startHttpFaceStack } from '../support/worker/http-face.ts';
-import { connectFace, type McpClient } from '../support/worker/mcp-client.ts';
+import { read, startKeepingStack, textsOf, tool, uriOf } from '../support/worker/kept-results.ts';
 
-const script = fileURLToPath(new URL('../support/worker/large-results-server.ts', import.meta.url));
-const large: StdioServerConfig = {
-  type: 'stdio',
-  command: process.execPath,
-  args: [script],
-  env: compileCache(),
-};
-const resultRules = { reader: { maxInlineBytes: 16_384 } };
-const tool = 'signalbox_result_read';
 const rows = 'mcp_large__rows';
 
 type Definition = NonNullable<NonNullable<Parameters<Client['callTool']>[1]>['toolDefinition']>;
-
-/** A stack with an HTTP face that keeps large results of the role `reader`. */
-async function startKeepingStack(
-  options: ToolStackOptions = {},
-  storeOptions: Partial<ResultStoreOptions> = {},
-) {
-  await using starting = new AsyncDisposableStack();
-  const { path } = starting.use(await tempDir());
-  const results = starting.use(await ResultStore.open({ directory: `${path}/results`, ...storeOptions }));
-  const opened = starting.use(
-    await startHttpFaceStack({ servers: { large }, counter: false, results, resultRules, ...options }),
-  );
-  const { stack, face } = opened;
-  const started = starting.move();
-  return {
-    ...{ stack, results },
-    client: async (agent: string, role = 'reader') =>
-      await connectHttpFace(face.url, await stack.broker.tokenOf(agent, role), 'modern'),
-    stdio: async (agent: string, role = 'reader') =>
-      await connectFace(await stack.executor(agent, role), { era: 'legacy' }),
-    [Symbol.asyncDispose]: () => started.disposeAsync(),
-  };
-}
-
-const textsOf = (result: Record<string, unknown>) =>
-  (result.content as { text?: string }[]).flatMap(({ text }) => text ?? []);
-const uriOf = (result: Record<string, unknown>) =>
-  (result._meta as Record<string, { uri: string }>)['signalbox/kept_result']!.uri;
-const read = async (client: McpClient, args: Record<string, unknown>) =>
-  textsOf(await client.call(tool, args)).join('\n');
 const line = (at: number) => `line ${at} größe ${(at - 1) % 7}`;
 
 test('A large result is shown as a preview that strict clients accept, and read in parts, in both eras and at both faces.', async () => {
@@ -161,28 +112,6 @@ test('Nobody else reads a result: not another agent, nor the same one in a role 
   }
 });
 
-test('A role without the rule is shown results whole and knows nothing of kept ones; what is kept stays readable when the rule goes.', async () => {
-  await using keeping = await startKeepingStack();
-  await using plain = await keeping.client('walt', 'worker');
-  expect(textsOf(await plain.call('mcp_large__text', { size: 50_000 }))[0]).toHaveLength(50_000);
-  const namesFor = async (client: McpClient) => (await client.list()).map(({ name }) => name);
-  expect(await namesFor(plain)).not.toContain(tool);
-  const schemaFor = async (client: McpClient) =>
-    (await client.list()).find(({ name }) => name === rows)?.outputSchema;
-  expect(await schemaFor(plain)).not.toHaveProperty('anyOf');
-  await using rosa = await keeping.client('rosa');
-  expect(await namesFor(rosa)).toContain(tool);
-  expect(await schemaFor(rosa)).toHaveProperty('anyOf');
-  const uri = uriOf(await rosa.call('mcp_large__text', { size: 50_000 }));
-  keeping.stack.orchestrator.setPolicy({ results: {} });
-  await expect.poll(() => namesFor(rosa)).not.toContain(tool);
-  expect(textsOf(await rosa.call('mcp_large__text', { size: 50_000 }))[0]).toHaveLength(50_000);
-  expect(await read(rosa, { id: uri, offset: 49_990 })).toContain(`This is the end.\n${'x'.repeat(10)}`);
-  expect(() => keeping.stack.orchestrator.setPolicy({ results: { reader: { maxInlineBytes: 10 } } })).toThrow(
-    'roles.reader.results.maxInlineBytes',
-  );
-});
-
 test('A call whose result is kept has ended, also if the orchestrator died before it wrote that down.', async () => {
   await using directory = await tempDir();
   await using journal = await openSqliteJournal({ file: `${directory.path}/journal.db` });
@@ -226,35 +155,4 @@ test('Where there is no room, a result is shown whole and says why; one that no 
   });
   expect(await read(rosa, { id: kept, offset: 59_999 })).toContain('\nx');
   expect(keeping.results.summary()).toMatchObject({ results: 1 });
-});
-
-test('An answer to a read that no message takes is kept once however often it comes, ends with the right to read, and needs room.', async () => {
-  await using keeping = await startKeepingStack(
-    { servers: { odd: oddOffersServer() }, broker: { limits: { message: { bytes: 1_000_000 } } } },
-    { limits: { results: 2 } },
-  );
-  const uri = 'odd://huge';
-  await using rosa = await keeping.client('rosa');
-  for (let reads = 0; reads < 2; reads++)
-    expect(await rosa.request('resources/read', { uri })).toMatchObject({
-      contents: [{ uri, text: 'x'.repeat(5_000_000) }],
-    });
-  expect(keeping.results.summary()).toMatchObject({ results: 1 });
-
-  const client = await keeping.stack.client('walt');
-  const ask = async (at: string) => {
-    const body = { op: 'request', method: 'resources/read', params: { uri: at } };
-    const outcome = await client.request('orchestrator', 'mcp_request', body, { timeoutMs: 30_000 });
-    return (outcome as { reply: { json: Record<string, { uri: string; bytes: number }> } }).reply.json;
-  };
-  const { kept } = await ask(uri);
-  expect(kept!.bytes).toBeGreaterThan(5_000_000);
-  expect(await ask(kept!.uri)).toHaveProperty('data');
-  const offers = RoleOfferAllowlist.fromEntries([['worker', { resources: ['odd:odd://lasting'] }]]);
-  keeping.stack.orchestrator.setPolicy({ offers });
-  expect(await ask(kept!.uri)).toMatchObject({ error: { code: 'not_found' } });
-  await using nina = await keeping.client('nina');
-  await expect(nina.request('resources/read', { uri })).rejects.toThrow(
-    /can be delivered; it could not be kept for you either: of the 2 results/,
-  );
 });

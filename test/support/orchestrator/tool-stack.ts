@@ -19,7 +19,7 @@ import {
   tempDir,
 } from '@signalbox/testing';
 import { type ExecutorOptions, McpProxyExecutor } from '@signalbox/worker';
-import { withoutLanes } from '../runs-all.ts';
+import { withoutLanes } from '../without-lanes.ts';
 
 /** A real broker, a real host of MCP servers and an orchestrator; they end when it is disposed. */
 export interface ToolStack extends AsyncDisposable {

@@ -1,5 +1,3 @@
-import { runsAll } from '../runs-all.ts';
-
 type Json = Record<string, unknown>;
 
 /** Makes one variant of a valid value for each field in it and each odd value. An absent field is one of them. */
@@ -8,13 +6,7 @@ export function variantsOf(
   fields: readonly string[],
   extra: readonly unknown[] = [],
 ): [string, Json][] {
-  const odd = [
-    undefined,
-    null,
-    ...(runsAll ? [true, 7, [], [null], {}, 'x'.repeat(10_000)] : []),
-    'text',
-    ...extra,
-  ];
+  const odd = [undefined, null, true, 7, [], [null], {}, 'x'.repeat(10_000), 'text', ...extra];
   return fields.flatMap((field) =>
     odd.flatMap((value, i): [string, Json][] => {
       // An array is no JSON Schema, although clients accept it there.

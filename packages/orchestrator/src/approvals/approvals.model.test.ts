@@ -180,7 +180,7 @@ test('in any order of events, an approval ends once, by the first event that end
       }
     }),
     {
-      numRuns: 40,
+      numRuns: 15,
       examples: [
         [
           [

@@ -117,7 +117,7 @@ test('limits hold, no slot stays free that a waiting call could use, and turns a
       for (const call of queue.removeAll()) model.waiting.splice(model.waiting.indexOf(call), 1);
       expect(model.waiting).toEqual([]);
     }),
-    { numRuns: 400 },
+    { numRuns: 100 },
   );
 });
 
@@ -148,6 +148,6 @@ test('as long as two workers both have calls waiting, neither is ever two starts
       }
       expect(starts).toEqual(given.map(({ calls }) => calls));
     }),
-    { numRuns: 200 },
+    { numRuns: 50 },
   );
 });

@@ -270,7 +270,7 @@ it.each<KeyMode>(['in_order', 'by_member'])(
         const driver = new Driver(keys);
         for (const op of sequence) driver.step(op);
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   },
 );

@@ -1,7 +1,6 @@
 import { connectWire, type WireClient } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
 import { startMonitoredBroker } from '../support/broker/monitored-broker.ts';
-import { runsAll } from '../support/runs-all.ts';
 
 const kib512 = 'x'.repeat(512 * 1024);
 const small = 'y'.repeat(500);
@@ -46,21 +45,20 @@ it('a reader that stops reading is pushed no more than its bounds, then closed, 
   expect(await drain(broker.url, 'sleeper', token, ids.length)).toEqual(ids);
 });
 
-if (runsAll)
-  it('a reader that is only slow is caught up, loses nothing and keeps its connection', async () => {
-    await using broker = await startMonitoredBroker();
-    await using slow = await broker.connect('slow');
-    await using sender = await broker.connect('sender', 'orchestrator');
-    slow.send({ type: 'subscribe', request_id: 's', window: 1000, window_bytes: 64 * 1024 * 1024 });
-    await slow.next('subscribed');
-    slow.socket.pause();
-    const ids = Array.from({ length: 60 }, (_, i) => `m${i}`);
-    await broker.during(() => deliver(sender, 'slow', ids, kib512));
-    slow.socket.resume();
-    const seen: unknown[] = [];
-    while (seen.length < ids.length) seen.push((await slow.next('message')).id);
-    expect(seen).toEqual(ids);
-  });
+it('a reader that is only slow is caught up, loses nothing and keeps its connection', async () => {
+  await using broker = await startMonitoredBroker();
+  await using slow = await broker.connect('slow');
+  await using sender = await broker.connect('sender', 'orchestrator');
+  slow.send({ type: 'subscribe', request_id: 's', window: 1000, window_bytes: 64 * 1024 * 1024 });
+  await slow.next('subscribed');
+  slow.socket.pause();
+  const ids = Array.from({ length: 60 }, (_, i) => `m${i}`);
+  await broker.during(() => deliver(sender, 'slow', ids, kib512));
+  slow.socket.resume();
+  const seen: unknown[] = [];
+  while (seen.length < ids.length) seen.push((await slow.next('message')).id);
+  expect(seen).toEqual(ids);
+});
 
 it('a reader with a wide window gets a long backlog of large messages without being taken for a slow one', async () => {
   await using broker = await startMonitoredBroker();
@@ -101,12 +99,9 @@ it('a half-open socket loses its lease within a few heartbeats, and what it was 
 const unreadAnswers: [name: string, frame: string, times: number][] = [
   ['peeks at a megabyte', '{"type":"peek","request_id":"r"}\n', 5000],
   ['errors', '{"type":"deliver","id":"x"}\n', 100_000],
+  ['lists of who is connected', '{"type":"list_connected","request_id":"r","with_status":true}\n', 20_000],
+  ['ack results', '{"type":"ack","request_id":"r","seqs":[1,2,3,4,5,6,7,8,9]}\n', 60_000],
 ];
-if (runsAll)
-  unreadAnswers.push(
-    ['lists of who is connected', '{"type":"list_connected","request_id":"r","with_status":true}\n', 20_000],
-    ['ack results', '{"type":"ack","request_id":"r","seqs":[1,2,3,4,5,6,7,8,9]}\n', 60_000],
-  );
 
 it.each(unreadAnswers)(
   'a flood of requests for %s that nobody reads the answers of is bounded',

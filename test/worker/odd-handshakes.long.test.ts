@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
 import { cleanEnv, signalboxArgv } from '../support/cli/command-line.ts';
 import { startWorkspace } from '../support/cli/workspace.ts';
-import { runsAll } from '../support/runs-all.ts';
 import { type OddCases, type OddRevision, startOddServer } from '../support/worker/odd-server.ts';
 import { officialClients, type Reached } from '../support/worker/official-clients.ts';
 import { variantsOf } from '../support/worker/variants.ts';
@@ -48,7 +47,7 @@ const results: OddCases['results'] = {
   'tools/call': { plain: told },
 };
 
-const revisions: OddRevision[] = runsAll ? ['2025-11-25', '2026-07-28'] : ['2025-11-25'];
+const revisions: OddRevision[] = ['2025-11-25', '2026-07-28'];
 
 /** The variants that declare no tools, and so have none. */
 const hasNoTools = /^capabilities_(?:6|tools_0)$/;

@@ -5,7 +5,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cleanEnv, signalboxArgv } from '../support/cli/command-line.ts';
 import { startWorkspace, type Workspace } from '../support/cli/workspace.ts';
-import { runsAll } from '../support/runs-all.ts';
 import { type OddCases, type OddRevision, startOddServer } from '../support/worker/odd-server.ts';
 import {
   type Listed,
@@ -238,13 +237,10 @@ const notes: OddCases['notes'] = Object.fromEntries([
 /** The way in which an odd server is reached. */
 const ways: { transport: 'stdio' | 'http'; revision: OddRevision }[] = [
   { transport: 'stdio', revision: '2025-11-25' },
+  { transport: 'http', revision: '2025-11-25' },
+  { transport: 'stdio', revision: '2026-07-28' },
+  { transport: 'http', revision: '2026-07-28' },
 ];
-if (runsAll)
-  ways.push(
-    { transport: 'http', revision: '2025-11-25' },
-    { transport: 'stdio', revision: '2026-07-28' },
-    { transport: 'http', revision: '2026-07-28' },
-  );
 
 /** Each official client, connected to the server itself, if it speaks its revision, and through us. */
 type Pair = { direct: OfficialClient | undefined; through: OfficialClient };

@@ -1,0 +1,67 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { tempDir } from '@signalbox/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { cleanEnv, jsonOf, type Run, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
+import { startAboveFolder } from '../support/cli/discovery.ts';
+import type { Workspace } from '../support/cli/workspace.ts';
+
+let workspace: Workspace;
+let below: string;
+
+beforeAll(async () => {
+  ({ workspace, below } = await startAboveFolder());
+});
+afterAll(() => workspace?.[Symbol.asyncDispose]());
+
+function inFolderBelow(args: readonly string[], env: Record<string, string> = {}): Promise<Run> {
+  return signalbox(args, { cwd: below, env });
+}
+
+test('Below the folder of a configuration no command needs an option, and an agent’s token file needs none anywhere.', async () => {
+  const issue = ['token', 'issue', '--agent', 'rosa', '--role', 'researcher'];
+  const issued = await inFolderBelow([...issue, '--out', 'rosa.token']);
+  expect(issued).toMatchObject({ code: 0, stdout: expect.stringContaining('written to rosa.token') });
+  const rosa = ['--token-file', join(below, 'rosa.token'), '--json'];
+  expect(jsonOf(await inFolderBelow(['tools', 'list', ...rosa]))).toMatchObject({ tools: [] });
+  expect(jsonOf(await inFolderBelow(['agents', '--json']))).toMatchObject({
+    agents: [expect.objectContaining({ agent: 'tools-1' })],
+  });
+  await using elsewhere = await tempDir();
+  const away = { cwd: elsewhere.path, env: { HOME: elsewhere.path } };
+  expect(jsonOf(await signalbox(['inbox', ...rosa], away))).toEqual({ messages: [] });
+  const variable = { SIGNALBOX_CONFIG: join(workspace.directory, 'signalbox.yaml') };
+  const byVariable = await signalbox(['servers', '--json'], { ...away, env: variable });
+  expect(jsonOf(byVariable)).toEqual({ servers: [], holds: [] });
+});
+
+test('up prints commands without --config where they find the file by themselves.', async () => {
+  await using directory = await tempDir();
+  await writeFile(
+    join(directory.path, 'signalbox.yaml'),
+    'broker: { listen: "127.0.0.1:0", data: ./state }\n',
+  );
+  const up = spawn(process.execPath, signalboxArgv(['up', '--no-face']), {
+    cwd: directory.path,
+    env: cleanEnv(),
+  });
+  const ended = once(up, 'close');
+  const lines: string[] = [];
+  for await (const line of createInterface({ input: up.stdout })) {
+    lines.push(line.trim());
+    if (line.startsWith('Ctrl-C')) up.kill('SIGTERM');
+  }
+  await ended;
+  expect(lines).toContain('signalbox token issue --agent worker-1 --role worker --out worker-1.token');
+});
+
+test('A printed command names the configuration where it is not found.', async () => {
+  const config = join(workspace.directory, 'signalbox.yaml');
+  const issue = ['token', 'issue', '--agent', 'walt', '--role', 'researcher', '--config', config];
+  await using elsewhere = await tempDir();
+  const { stdout } = await signalbox(issue, { cwd: elsewhere.path });
+  expect(stdout).toContain(`signalbox tools list --token-file FILE --config ${config}`);
+});

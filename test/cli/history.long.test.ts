@@ -1,0 +1,197 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { connectBroker } from '@signalbox/client';
+import { parseTokenFile, toolCallErrorSchema } from '@signalbox/protocol';
+import { startTestBroker } from '@signalbox/testing';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { cleanEnv, jsonOf, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
+import { everythingText, startWorkspace, type Workspace } from '../support/cli/workspace.ts';
+
+let workspace: Workspace;
+let researcher: { id: string; env: Record<string, string> };
+const operator = ['--config', 'signalbox.yaml'];
+
+beforeAll(async () => {
+  workspace = await startWorkspace(everythingText);
+  researcher = await workspace.agent('researcher-1', 'researcher');
+});
+afterAll(() => workspace?.[Symbol.asyncDispose]());
+
+async function call(...args: string[]) {
+  return await workspace.run(['tools', 'call', 'mcp_everything__echo', ...args], researcher.env);
+}
+
+test('The calls of all agents are the operator’s to list, with how they ended; an agent lists its own.', async () => {
+  expect((await call('{"message":"listed"}')).code).toBe(0);
+  const listed = jsonOf(await workspace.run(['tools', 'calls', '--since', '1h', '--json', ...operator]));
+  expect(listed).toMatchObject({
+    calls: expect.arrayContaining([
+      expect.objectContaining({
+        agent: 'researcher-1',
+        tool: 'mcp_everything__echo',
+        state: 'finished',
+        outcome: 'ok',
+      }),
+    ]),
+  });
+  const table = await workspace.run(['tools', 'calls', ...operator]);
+  expect(table.stdout).toMatch(/^AGENT +TOOL +STATE +STARTED +TOOK +OUTCOME +REPLY +ID$/m);
+  expect(jsonOf(await workspace.run(['tools', 'calls', '--running', '--json', ...operator]))).toEqual({
+    calls: [],
+  });
+  await workspace.run([
+    'tools',
+    'call',
+    'mcp_everything__echo',
+    '{"message":"by the operator"}',
+    ...operator,
+  ]);
+  const own = jsonOf(await workspace.run(['tools', 'calls', '--json'], researcher.env));
+  const { calls } = own as { calls: { agent: string; outcome: string; reply_kept: boolean }[] };
+  expect(new Set(calls.map(({ agent }) => agent))).toEqual(new Set(['researcher-1']));
+  expect(calls.at(-1)).toMatchObject({ outcome: 'ok', reply_kept: true });
+});
+
+test('A failed call is the whole error with its request id, and what became of it can be asked by its own agent only.', async () => {
+  const failed = await call('{"message":"late"}', '--timeout', '1ms', '--json');
+  const { error } = jsonOf(failed) as { error: { request_id: string; ask_again: string } };
+  expect(toolCallErrorSchema.parse(error)).toMatchObject({
+    code: expect.stringMatching(/^(outcome_unknown|tool_timeout)$/),
+    category: expect.any(String),
+    may_have_run: expect.any(Boolean),
+  });
+  expect(error.ask_again).toBe(`signalbox tools result ${error.request_id}`);
+  const refused = jsonOf(
+    await workspace.run(['tools', 'call', 'mcp_everything__get-sum', '{}', '--json'], researcher.env),
+  );
+  expect(refused).toEqual({
+    error: {
+      code: 'permission_denied',
+      message: expect.any(String),
+      category: 'auth',
+      retryable: false,
+      may_have_run: false,
+      hint: expect.any(String),
+      request_id: expect.any(String),
+    },
+  });
+
+  expect((await call('{"message":"kept"}')).code).toBe(0);
+  const { calls } = jsonOf(await workspace.run(['tools', 'calls', '--json', ...operator])) as {
+    calls: { request_id: string; outcome?: string }[];
+  };
+  const { request_id: id } = calls.findLast(({ outcome }) => outcome === 'ok')!;
+  const own = await workspace.run(['tools', 'result', '--json', '--', id], researcher.env);
+  expect(own.code).toBe(0);
+  expect(jsonOf(own)).toMatchObject({ state: 'finished', outcome: 'ok' });
+  expect((await workspace.run(['tools', 'result', id], researcher.env)).stdout).toMatch(/^finished/);
+  const other = await workspace.agent('researcher-2', 'researcher');
+  const foreign = await workspace.run(['tools', 'result', id, '--json'], other.env);
+  expect({ code: foreign.code, answer: jsonOf(foreign) }).toEqual({ code: 1, answer: { state: 'unknown' } });
+  const ofHers = await workspace.run(['tools', 'result', id, '--of', 'researcher-1', ...operator]);
+  expect(ofHers).toMatchObject({ code: 0, stdout: expect.stringMatching(/^finished/) });
+  const late = await workspace.run(['tools', 'cancel', id, ...operator]);
+  expect(late).toMatchObject({
+    code: 1,
+    stdout: 'nothing was cancelled: the call of researcher-1 had ended (ok)\n',
+  });
+});
+
+test('A call that runs is shown as running; at SIGINT it is withdrawn, and its result says so.', async () => {
+  const long = 'mcp_everything__trigger-long-running-operation';
+  const args = ['tools', 'call', long, JSON.stringify({ duration: 60, steps: 1 }), '--json', ...operator];
+  const caller = spawn(process.execPath, signalboxArgv(args), { cwd: workspace.directory, env: cleanEnv() });
+  const ended = once(caller, 'exit');
+  const calls = await vi.waitFor(async () => {
+    const run = await workspace.run(['tools', 'calls', '--running', '--json', ...operator]);
+    const found = (jsonOf(run) as { calls: { request_id: string; tool: string }[] }).calls;
+    expect(found).toMatchObject([{ tool: long, state: 'running' }]);
+    return found;
+  });
+  const ask = async () => {
+    const run = await workspace.run(['tools', 'result', '--json', ...operator, '--', calls[0]!.request_id]);
+    return { code: run.code, answer: jsonOf(run) };
+  };
+  expect(await ask()).toEqual({ code: 75, answer: { state: 'running' } });
+  caller.kill('SIGINT');
+  expect(await ended).toEqual([130, null]);
+  await vi.waitFor(async () =>
+    expect(await ask()).toMatchObject({ code: 1, answer: { state: 'finished', outcome: 'cancelled' } }),
+  );
+});
+
+test('The audit says what was refused, and belongs to no agent’s timeline.', async () => {
+  expect((await call('{"message":"for the audit"}')).code).toBe(0);
+  expect((await workspace.run(['history', ...operator])).code).toBe(0);
+  const token = parseTokenFile(
+    await readFile(join(workspace.directory, 'researcher-1.token'), 'utf8'),
+  )!.token;
+  const { url } = workspace.ready.broker;
+  await using client = await connectBroker({ url, token, agent: 'researcher-1' });
+  await expect(client.admin('token_list', {})).rejects.toMatchObject({ code: 'forbidden' });
+  await vi.waitFor(async () => {
+    const run = await workspace.run(['audit', 'all', '--since', '1d', '--json', ...operator]);
+    const { entries } = jsonOf(run) as { entries: Record<string, unknown>[] };
+    expect(entries).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({
+          agent: 'researcher-1',
+          code: 'forbidden',
+          name: 'op',
+          role: 'researcher',
+        }),
+        expect.objectContaining({
+          ...{ kind: 'refusal', code: 'call_refused', agent: 'researcher-1', role: 'researcher' },
+          ...{ name: 'mcp_everything__get-sum', outcome: 'permission_denied' },
+          rule: 'roles.researcher.tools: no pattern matches',
+        }),
+        expect.objectContaining({
+          ...{ kind: 'call', code: 'call_ended', agent: 'researcher-1', name: 'mcp_everything__echo' },
+          ...{ server: 'everything', outcome: 'ok', request_bytes: expect.any(Number) },
+        }),
+        expect.objectContaining({ kind: 'change', code: 'token_issued', name: 'researcher-1' }),
+        expect.objectContaining({ kind: 'change', code: 'config_applied', agent: 'orchestrator' }),
+        expect.objectContaining({ kind: 'connect', agent: 'orchestrator' }),
+        expect.objectContaining({ kind: 'read', code: 'history_read', agent: 'operator' }),
+        expect.objectContaining({ kind: 'read', code: 'calls_read', agent: 'operator', name: 'calls' }),
+      ]),
+    );
+    expect(JSON.stringify(entries)).not.toContain('for the record');
+  });
+  const table = await workspace.run(['audit', ...operator]);
+  expect(table.stdout).toMatch(/^LAST +AGENT +ROLE +CODE +ABOUT +TIMES +DETAIL$/m);
+  expect(table.stdout).toMatch(
+    / researcher-1 +researcher +call_refused +mcp_everything__get-sum +1 +permission_denied: roles\.researcher\.tools: no pattern matches$/m,
+  );
+  const exported = await workspace.run(['audit', '--export', ...operator]);
+  const lines = exported.stdout.trimEnd().split('\n');
+  expect(lines.length).toBeGreaterThan(10);
+  for (const line of lines) {
+    const [, hash, entry] = /^\{"hash":"([0-9a-f]{64})","entry":(.*)\}$/.exec(line) ?? [];
+    expect(createHash('sha256').update(entry!).digest('hex')).toBe(hash);
+  }
+  const verified = jsonOf(await workspace.run(['audit', '--verify', '--json', ...operator]));
+  expect(verified).toMatchObject({ ok: true, chains: expect.arrayContaining([]) });
+  const wrong = await Promise.all([
+    workspace.run(['audit', 'all', '--verify', ...operator]),
+    workspace.run(['audit', 'changes', ...operator]),
+  ]);
+  expect(wrong.map(({ code }) => code)).toEqual([2, 2]);
+  expect(wrong[1].stderr).toContain("'changes' is not a kind of entries");
+});
+
+test('Without an orchestrator history still shows the messages, and says on standard error what is missing.', async () => {
+  await using broker = await startTestBroker();
+  const env = { SIGNALBOX_TOKEN: await broker.token('rosa'), SIGNALBOX_URL: broker.url };
+  expect((await signalbox(['send', 'operator', 'hello', '--id', 'm1'], { env })).code).toBe(0);
+  const run = await signalbox(['history', '--data', broker.dataDir, '--json']);
+  expect(run.code).toBe(0);
+  expect(run.stderr).toContain("tool calls are not shown: no orchestrator named 'orchestrator' is connected");
+  expect(jsonOf(run)).toMatchObject({
+    groups: [{ correlation_id: 'm1', entries: [{ what: 'message', id: 'm1', from_agent: 'rosa' }] }],
+    calls_missing: { code: 'no_consumer' },
+  });
+});
