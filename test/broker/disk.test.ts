@@ -92,7 +92,7 @@ describe('a full disk', () => {
   });
 
   it('in the sense of the cap refuses messages too, tells who asks, and takes them when some were dropped', async () => {
-    await using broker = await startTestBroker({ limits: { store: { bytes: 420_000 } } });
+    await using broker = await startTestBroker({ limits: { store: { bytes: 457_000 } } });
     await using alice = await connect(broker, 'alice');
     await using bob = await connect(broker, 'bob');
     await subscribe(bob);

@@ -17,7 +17,7 @@ async function admin(
 }
 
 const params = {
-  ...{ agent: 'a', role: 'worker', id: 'none', since: 0, seq: 1, seqs: [1], on: false },
+  ...{ agent: 'a', role: 'worker', id: 'none', since: 0, seq: 1, seqs: [1], on: false, thread: 't' },
   ...{ directory: '/no/such/place', kind: 'change' },
 };
 

@@ -96,10 +96,12 @@ test.each([
     expect(await deadOf(to)).toEqual([[expect.any(String), 'stopped by operator.ana']]);
     await expect.poll(() => processes.filter(isRunning)).toEqual([]);
     expect(await stage.ask(to, 'and now?')).toBe('served');
-    expect(eventsOf(run, 'turn_ended')).toMatchObject([
-      { outcome: 'stopped_by_operator', reason: 'stopped by operator.ana' },
-      { outcome: 'answered' },
-    ]);
+    await expect
+      .poll(() => eventsOf(run, 'turn_ended'))
+      .toMatchObject([
+        { outcome: 'stopped_by_operator', reason: 'stopped by operator.ana' },
+        { outcome: 'answered' },
+      ]);
     const audit = await asAna('audit', '--json');
     expect(audit.stdout).toMatch(
       new RegExp(`"code":"work_stopped"[^\\n]*"agent":"operator.ana"[^\\n]*"name":"${agent}"`),

@@ -279,3 +279,13 @@ test('A limit of the broker or of a role stands in its group, and is a number in
   ]);
   expect(problemsOf('broker: { limits: { connections: { total: 20, reserved: 2 } } }')).toEqual([]);
 });
+
+test.each([
+  ['yes', 'broker.keepBodies'],
+  ['{ kinds: [mcp_request] }', 'broker.keepBodies'],
+  ['{ ageMs: 1 }', 'broker.keepBodies'],
+  ['{ forever: true }', 'broker.keepBodies'],
+  ['{ bytes: 9000000000 }', 'broker.keepBodies.bytes: must be at most half of broker.limits.store.bytes'],
+])('What is kept of bodies can not be %s.', (written, problem) => {
+  expect(problemsOf(`broker: { keepBodies: ${written} }`).join('\n')).toContain(problem);
+});
