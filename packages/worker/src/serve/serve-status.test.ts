@@ -10,7 +10,10 @@ interface Shown {
 test('A status has the oldest turns that it has room for, and their open uses of tools in the room that is left.', () => {
   let announced: unknown;
   let now = 1_000;
-  const status = new ServeStatus({ announce: (told) => void (announced = told) }, 'gemini', () => now);
+  const announce = (told: unknown): void => {
+    announced = told;
+  };
+  const status = new ServeStatus({ announce }, 'gemini', () => now);
   const shown = (): Shown => {
     const text = JSON.stringify(announced);
     expect(text.length).toBeLessThanOrEqual(frameLimits.statusLength);
