@@ -215,6 +215,8 @@ describe.skipIf(serverUrl === undefined)('A call that waits and is not safe to r
       const { token } = await issueToken(up.operator, { agent: 'bob', role: 'builder' });
       const url = up.daemon.ready as { broker: { socket: string } };
       await using bob = await connectBroker({ url: url.broker.socket, token, agent: 'bob' });
+      // An approved call runs only for a caller that is there.
+      await using _inbox = await bob.subscribe();
       for (const body of [
         { op: 'call', tool: count },
         { op: 'ask_permission', cli: 'claude', tool: 'Bash', input: { command: 'ls' } },
