@@ -80,7 +80,7 @@ test('a cancel and a deadline reach the server long before its tool would end', 
 });
 
 test('a call that finds the store full says storage_full to the agent and to the operator, and has not run', async () => {
-  await using stack = await startToolStack({ broker: { limits: { store: { bytes: 420_000 } } } });
+  await using stack = await startToolStack({ broker: { limits: { store: { bytes: 457_000 } } } });
   const rosa = await stack.executor('rosa');
   const operator = await stack.client('operator', 'operator');
   const large = { text: 'x'.repeat(100_000) };

@@ -28,17 +28,16 @@ export async function startCrashingStack() {
   starting.defer(() => orchestrator[Symbol.asyncDispose]());
   const token = await broker.token('rosa');
   const rosa = starting.use(await McpProxyExecutor.connect({ url: broker.url, token, agent: 'rosa' }));
+  const operator = async () =>
+    await connectBroker({ url: broker.url, token: await broker.operatorToken(), agent: 'operator#decides' });
   const started = starting.move();
   return {
     broker,
     rosa,
-    async operator() {
-      const token = await broker.operatorToken();
-      return await connectBroker({ url: broker.url, token, agent: 'operator#decides' });
-    },
+    operator,
     /** Denies the first call that waits, when there is one. */
     async deny() {
-      await using client = await this.operator();
+      await using client = await operator();
       const waiting = () => listApprovals(client, 'orchestrator', { limit: 1 }).catch(() => undefined);
       await expect.poll(async () => (await waiting())?.approvals.length).toBe(1);
       const [approval] = (await waiting())!.approvals;
