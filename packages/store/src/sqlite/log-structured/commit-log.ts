@@ -62,7 +62,8 @@ export class CommitLog {
     const { entries, bodies } = this.record.take(this.number);
     this.#insert.run(this.number, this.kept, entries, bodies);
     this.keptBytes += this.kept;
-    this.#next();
+    this.kept = 0;
+    this.number++;
   }
 
   /** Drops all records up to a commit. That may be the current one: its further operations belong to another commit. */
@@ -71,7 +72,7 @@ export class CommitLog {
       if (this.kept > 0) this.write();
       else {
         this.record.clear();
-        this.#next();
+        this.number++;
       }
     }
     this.#drop.run(this.#dropped, upTo, this.#taken);
@@ -122,10 +123,5 @@ export class CommitLog {
 
   get #dropped(): number {
     return this.#meta.number('log_dropped') ?? 0;
-  }
-
-  #next(): void {
-    this.kept = 0;
-    this.number++;
   }
 }
