@@ -17,10 +17,11 @@ export function searchedText(body: string): string {
 }
 
 /**
- * Returns the text of a body that is a text, or a JSON object with the field `text`; `undefined` for other JSON. Of a long body, the
- * beginning.
+ * Returns the text of a body that is a text, or a JSON object with the field `text`; `undefined` for other JSON, and for a body that is too
+ * long to be read as JSON.
  */
 export function textOfBody(body: string): string | undefined {
+  if (body.length > maxSearched) return undefined;
   const value = readable(body);
   if (typeof value === 'string') return value;
   const { text } = (value ?? {}) as { text?: unknown };

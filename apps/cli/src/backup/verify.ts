@@ -34,7 +34,7 @@ export async function verify(directory: string, flags: VerifyFlags): Promise<voi
 export function contentLines(contents: BackupContents): string[] {
   const { messages, dead_letters, tokens, agents, audit_rows, calls } = contents;
   return [
-    `${count(messages, 'message')} (settled ones without their bodies), ${count(dead_letters, 'dead letter')}`,
+    `${count(messages, 'message')} (settled ones without their bodies, unless these are kept), ${count(dead_letters, 'dead letter')}`,
     `${count(tokens, 'token')}, ${count(agents, 'agent')} that connected, ${count(audit_rows, 'row')} of the audit log`,
     calls === undefined ? 'no journal' : `a journal with ${count(calls, 'call')}`,
   ];

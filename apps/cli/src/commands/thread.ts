@@ -2,7 +2,6 @@ import { Command } from 'commander';
 import {
   agentOrGroupOption,
   countOption,
-  seqOption,
   threadOption,
   withConnectionOptions,
   withExamples,
@@ -23,8 +22,8 @@ export function threadCommand(): Command {
   )
     .option('--agent <agent>', 'list only threads with this agent or group', agentOrGroupOption)
     .option('--search <words>', 'list only threads with a message that has words which begin with these')
-    .option('--after <seq>', 'print only messages after this sequence number', seqOption)
-    .option('--cursor <n>', 'go on with the list after the page that gave it', seqOption)
+    .option('--after <n>', 'print only messages after the one with this number', countOption)
+    .option('--cursor <n>', 'go on with the list after the page that gave it', countOption)
     .option('--limit <n>', 'show at most this many; default 50 threads, 200 messages', countOption)
     .option('--forget', 'forget what is kept of the thread instead');
   withOrchestratorOption(command).addHelpText(
@@ -40,8 +39,10 @@ for a day by default. Each use is in the audit log. What has the form of a crede
     'signalbox thread V1StGXR8Z5jdHi6BmyT',
     'signalbox thread V1StGXR8Z5jdHi6BmyT --forget',
   );
-  return command.action(async (id: string | undefined, flags: ThreadFlags) => {
-    const { thread } = await import('../history/thread.ts');
-    await thread(id, flags);
-  });
+  return command.action(
+    async (id: string | undefined, { agent, ...flags }: ThreadFlags & { agent?: string }) => {
+      const { thread } = await import('../history/thread.ts');
+      await thread(id, { ...flags, ...(agent !== undefined && { about: agent }) });
+    },
+  );
 }

@@ -6,7 +6,7 @@ import {
   type ThreadsPage,
   type TranscriptEntry,
 } from '@signalbox/client/operator';
-import { bodyWithoutSecrets, withoutSecretForms } from '@signalbox/mcp-host/redaction';
+import { bodyWithoutSecrets, shownExcerpt } from '@signalbox/mcp-host/redaction';
 import { SignalboxError } from '@signalbox/protocol';
 import { quotedLines } from '@signalbox/protocol/internal';
 import { withSession } from '../connection/client-session.ts';
@@ -19,7 +19,8 @@ import { cell, count, oneLine, printJson, printLines, printNotes, tableLines } f
 
 /** The options of `signalbox thread`. */
 export interface ThreadFlags extends ConnectionFlags {
-  agent?: string;
+  /** The agent or group whose threads are listed. */
+  about?: string;
   search?: string;
   after?: number;
   cursor?: number;
@@ -42,12 +43,12 @@ export async function thread(id: string | undefined, flags: ThreadFlags): Promis
 
 function checkFlags(
   id: string | undefined,
-  { agent, search, after, cursor, forget: isForgotten }: ThreadFlags,
+  { about, search, after, cursor, forget: isForgotten }: ThreadFlags,
 ): void {
   const wrong =
     id === undefined
       ? { '--after': after, '--forget': isForgotten }
-      : { '--agent': agent, '--search': search, '--cursor': cursor };
+      : { '--agent': about, '--search': search, '--cursor': cursor };
   const [name] = Object.entries(wrong).find(([, value]) => value !== undefined) ?? [];
   if (name === undefined) return;
   const why = id === undefined ? 'needs the id of a thread' : 'is for the list, without the id of a thread';
@@ -55,13 +56,13 @@ function checkFlags(
 }
 
 async function list(flags: ThreadFlags): Promise<void> {
-  const { agent, search, cursor, limit = defaultThreads } = flags;
+  const { about: agent, search, cursor, limit = defaultThreads } = flags;
   const page = await withSession(flags, ({ client }) =>
     listThreads(client, { agent, search, cursor, limit }),
   );
   const threads = page.threads.map((one) => ({ ...one, newest: shown(one.newest) }));
   if (flags.json) return printJson({ ...page, threads });
-  if (threads.length === 0) return printLines(...noneLines(page));
+  if (threads.length === 0 && page.cursor === undefined) return printLines(...noneLines(page));
   const now = Date.now();
   const rows = threads.map(({ thread: name, messages, newest }) => [
     name,
@@ -174,7 +175,7 @@ function shown({ body, text, ...message }: KeptMessage): ShownMessage {
   return {
     ...message,
     ...(body !== undefined && { body: parsedBody(bodyWithoutSecrets(body)) }),
-    ...(text !== undefined && { text: withoutSecretForms(text) }),
+    ...(text !== undefined && { text: shownExcerpt(text) }),
   };
 }
 

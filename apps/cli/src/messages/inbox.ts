@@ -1,3 +1,4 @@
+import { bodyWithoutSecrets } from '@signalbox/mcp-host/redaction';
 import { type Message, SignalboxError, threadOf } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import { type ConnectionFlags, sameConnection } from '../connection/connection.ts';
@@ -78,15 +79,26 @@ export async function showMessage(id: string, flags: InboxShowFlags): Promise<vo
       ...(flags.from !== undefined && { from: flags.from }),
     }),
   );
-  if (flags.json) printJson({ message: withParsedBody(message) });
-  else printLines(wholeMessage(message, Date.now()));
+  const shown = flags.of === undefined ? message : withoutSecretsOf(message);
+  if (flags.json) printJson({ message: withParsedBody(shown) });
+  else printLines(wholeMessage(shown, Date.now()));
+}
+
+/** Returns a message of somebody else without what has the form of a credential. */
+function withoutSecretsOf(message: Message): Message {
+  return message.body === undefined ? message : { ...message, body: bodyWithoutSecrets(message.body) };
 }
 
 async function list(flags: InboxFlags): Promise<void> {
-  const { messages, more, agent } = await withSession(flags, async ({ client, connection: { agent } }) => ({
+  const {
+    messages: waiting,
+    more,
+    agent,
+  } = await withSession(flags, async ({ client, connection: { agent } }) => ({
     ...(await readWaiting(client, flags.of ?? agent, flags.limit)),
     agent: flags.of ?? agent,
   }));
+  const messages = flags.of === undefined ? waiting : waiting.map(withoutSecretsOf);
   if (flags.json) return printJson({ messages: messages.map(withParsedBody), ...(more && { more }) });
   if (messages.length === 0) return printLines(nothingWaits(agent));
   const first = more

@@ -56,13 +56,14 @@ function workOf(
   if (running === 0) throw notWorking(`no turn of ${agent} runs`, summaries);
   const [turn] = turns;
   if (turn && running === 1) return { agent, id: turn.id, sender: turn.from };
-  const told = turns.length === 0 ? ', which only operators are told' : '';
+  if (turns.length === 0)
+    throw new SignalboxError('forbidden', 'only a token with the permission operator stops a turn');
   throw new SignalboxError(
     'usage',
     `${count(running, 'turn')} of ${agent} ${running === 1 ? 'runs' : 'run'}`,
     {
       details: {
-        hint: `name one with --message or --thread${told}: ${turns.map((one) => turnText(one, Date.now())).join('; ')}`,
+        hint: `name one with --message or --thread: ${turns.map((one) => turnText(one, Date.now())).join('; ')}`,
       },
     },
   );

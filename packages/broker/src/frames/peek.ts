@@ -40,7 +40,9 @@ export async function peek(
     for (const { body } of stored) bytes += body?.length ?? 0;
     budget.spendFrames(bytes * furtherCosts.peekedByte);
   }
-  if (!isOwn) auditCaller(caller, 'inbox_read', { detail: `${stored.length} messages`, name: address }, deps);
+  // A further page that is empty tells nothing.
+  if (!isOwn && (stored.length > 0 || frame.after === undefined))
+    auditCaller(caller, 'inbox_read', { detail: `${stored.length} messages`, name: address }, deps);
   time.look();
   // A damaged message is left out. It becomes a dead letter when it is handed out, or by housekeeping.
   const isOnHold = deps.holds.on(sender) !== undefined;

@@ -285,7 +285,10 @@ test.each([
   ['{ kinds: [mcp_request] }', 'broker.keepBodies'],
   ['{ ageMs: 1 }', 'broker.keepBodies'],
   ['{ forever: true }', 'broker.keepBodies'],
-  ['{ bytes: 9000000000 }', 'broker.keepBodies.bytes: must be at most half of broker.limits.store.bytes'],
+  [
+    '{ bytes: 9000000000 }',
+    'broker.keepBodies.bytes: must be at most an eighth of broker.limits.store.bytes',
+  ],
 ])('What is kept of bodies can not be %s.', (written, problem) => {
   expect(problemsOf(`broker: { keepBodies: ${written} }`).join('\n')).toContain(problem);
 });

@@ -28,9 +28,12 @@ const shapes: readonly RegExp[] = [
 /** A private key in PEM: RFC 7468. One whose end is missing reaches to the end of the text. */
 const privateKey = '-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)';
 
+/** No credential begins inside a word. A word may end with an escape of JSON, or with a colour of a terminal. */
+const beginning = '(?:(?<![A-Za-z0-9_-])|(?<=\\\\[bfnrt])|(?<=\\x1b\\[[0-9;]{0,20}m))';
+
 /** A credential begins with its first character, so that no part of a text is searched twice. */
 const credential = new RegExp(
-  `${privateKey}|(?<![A-Za-z0-9_-])(?:${shapes.map(({ source }) => source).join('|')})`,
+  `${privateKey}|${beginning}(?:${shapes.map(({ source }) => source).join('|')})`,
   'g',
 );
 

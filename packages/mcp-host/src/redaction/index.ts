@@ -8,6 +8,7 @@ export {
   type SecretMark,
   type SecretReason,
   secretsByForm,
+  shownExcerpt,
   withoutSecretForms,
   withoutSecrets,
 } from './secret-rule.ts';

@@ -1,6 +1,13 @@
 import { expect, it, test } from 'vitest';
 import { isSecretName } from './secret-name.ts';
-import { judgeValue, secretsByForm, withoutSecretForms, withoutSecrets } from './secret-rule.ts';
+import {
+  bodyWithoutSecrets,
+  judgeValue,
+  secretsByForm,
+  shownExcerpt,
+  withoutSecretForms,
+  withoutSecrets,
+} from './secret-rule.ts';
 
 const plain = (text: string) => judgeValue({ text, hasSecretName: false });
 
@@ -109,3 +116,37 @@ it('searches long texts in a time that grows with their length only', () => {
   ].map((part) => part.repeat(20_000));
   for (const text of texts) expect(withoutSecretForms(text)).toBeDefined();
 }, 5000);
+
+const made = `ghp_${'a1B2c3D4e5'.repeat(4)}`;
+
+it.each([
+  ['in a text', JSON.stringify(`a ${made}`), '"a [redacted]"'],
+  ['after a line break', JSON.stringify(`a\n${made}`), '"a\\n[redacted]"'],
+  ['after a colour', JSON.stringify(`\u001b[31m${made}`), '"\\u001b[31m[redacted]"'],
+  [
+    'in JSON in a text',
+    JSON.stringify({ text: JSON.stringify({ out: `a\n${made}` }) }),
+    String.raw`{"text":"{\"out\":\"a\\n[redacted]\"}"}`,
+  ],
+  [
+    'by its name in JSON in a text',
+    JSON.stringify('{"password":"hunter22222"}'),
+    String.raw`"{\"password\":\"[redacted]\"}"`,
+  ],
+  ['in what is no JSON', `{ "a\\n${made}`, '{ "a\\n[redacted]'],
+  [
+    'nowhere',
+    '{"a":"{ \\"b\\": 1.0 }","n":12345678901234567890}',
+    '{"a":"{ \\"b\\": 1.0 }","n":12345678901234567890}',
+  ],
+])('A body is shown without a secret %s.', (_, body, shown) => {
+  expect(bodyWithoutSecrets(body)).toBe(shown);
+});
+
+it.each([150, 199, 300, 470])(
+  'No part of a credential is shown that an excerpt cuts, if it begins at %i.',
+  (at) => {
+    const excerpt = `${'x'.repeat(at - 1)} ${made}`.slice(0, 500);
+    expect(shownExcerpt(excerpt)).not.toContain('ghp_');
+  },
+);

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { isExactNumber, parseJson } from '@signalbox/protocol';
 import { credentialsIn, withoutCredentials } from './credential-shapes.ts';
 import { withTexts } from './json-texts.ts';
@@ -59,13 +60,36 @@ export function withoutSecrets(value: unknown): unknown {
   return withTexts(withoutNamedSecrets(value, false), withoutSecretForms);
 }
 
-/** Returns the body of a message without secrets: JSON as {@link withoutSecrets} does, and any other text without what has their form. */
+/**
+ * Returns the body of a message without secrets: JSON as {@link withoutSecrets} does, also in a text of it, and any other text without what
+ * has their form.
+ */
 export function bodyWithoutSecrets(body: string): string {
   try {
-    return JSON.stringify(withoutSecrets(parseJson(body)));
+    return JSON.stringify(withTexts(withoutSecrets(parseJson(body)), textWithoutSecrets));
   } catch {
     return withoutSecretForms(body);
   }
+}
+
+/** Returns a text that is JSON without secrets, and any other text as it is. */
+function textWithoutSecrets(text: string): string {
+  if (!/^\s*[[{]/.test(text)) return text;
+  try {
+    const value = parseJson(text);
+    const clean = withoutSecrets(value);
+    return isDeepStrictEqual(value, clean) ? text : JSON.stringify(clean);
+  } catch {
+    return text;
+  }
+}
+
+/** The characters of an excerpt that are shown: a credential that begins in them and is cut behind them has its form still. */
+const excerptLength = 200;
+
+/** Returns the beginning of a text of which at most 500 characters are given, without secrets. */
+export function shownExcerpt(text: string): string {
+  return textWithoutSecrets(withoutSecretForms(text)).slice(0, excerptLength);
 }
 
 function withoutNamedSecrets(value: unknown, isSecret: boolean): unknown {

@@ -66,8 +66,8 @@ const reads: { [Op in AdminOp]?: (params: AdminParams<Op>) => ReadEvent } = {
   history: ({ agent }) => ({ code: 'history_read', detail: about(agent), name: agent }),
   threads: ({ agent, search }) => ({
     code: 'threads_read',
-    detail: `list ${about(agent)}${search === undefined ? '' : ', by words'}`,
-    name: agent,
+    detail: search === undefined ? about(agent) : `by words, ${about(agent)}`,
+    name: search === undefined ? agent : 'search',
   }),
   thread: ({ thread }) => ({ code: 'threads_read', detail: 'one thread', name: thread }),
   audit: () => ({ code: 'audit_read', detail: 'entries by time' }),

@@ -20,6 +20,7 @@ export async function listThreads(
     const message = 'only a token with the permission operator may search the texts of messages';
     return { refusal: { code: 'forbidden', message, field: 'params.search' } };
   }
+  if (!store.kept.keeps) return { result: { threads: [] } };
   const words = search.split(/\s+/).filter((word) => word !== '');
   const page = await store.kept.threads({
     words,
@@ -48,6 +49,8 @@ export async function readThread(
   { store }: Pick<FrameDeps, 'store'>,
   caller: Caller,
 ): OperationOutcome<'thread'> {
+  // What was kept by an earlier setting is forgotten, and until then shown to nobody.
+  if (!store.kept.keeps) return { result: { messages: [], more: false } };
   const found = await store.kept.thread(thread, after, limit, maxBytes);
   const last = found.at(-1);
   const more = last !== undefined && (await store.kept.thread(thread, last.seq, 1, 0)).length > 0;

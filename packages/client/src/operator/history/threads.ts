@@ -26,9 +26,25 @@ export interface Transcript {
   callsMissing?: { code: string; message: string };
 }
 
+/** A page of the broker may hold few threads, or none, although there are more. This many are read at most. */
+const maxPages = 50;
+
 /** Lists threads whose messages' bodies are kept, the one with the newest message first. */
-export async function listThreads(client: BrokerClient, query: AdminParams<'threads'>): Promise<ThreadsPage> {
-  return await client.admin('threads', query);
+export async function listThreads(
+  client: BrokerClient,
+  { limit, cursor, ...query }: AdminParams<'threads'> & { limit: number },
+): Promise<ThreadsPage> {
+  const threads: ThreadsPage['threads'] = [];
+  let page: ThreadsPage;
+  let next = cursor;
+  let pages = 0;
+  do {
+    const wanted = Math.min(frameLimits.adminItems, limit - threads.length);
+    page = await client.admin('threads', { ...query, cursor: next, limit: wanted });
+    threads.push(...page.threads);
+    next = page.cursor;
+  } while (next !== undefined && threads.length < limit && ++pages < maxPages);
+  return { ...page, threads };
 }
 
 /** Reads a thread: its messages with their bodies, the tool calls that were made in it, and their approvals. */

@@ -174,8 +174,8 @@ const brokerSchema = brokerKeys.check(({ value, issues }) => {
   const kept =
     typeof keepBodies === 'object' ? (keepBodies.bytes ?? keptByDefault.bytes) : keptByDefault.bytes;
   const { bytes } = limitsOf(undefined, limits).store;
-  if (!keepBodies || kept <= bytes / 2) return;
-  const message = `must be at most half of broker.limits.store.bytes: it is ${kept}, of ${bytes}`;
+  if (!keepBodies || kept <= bytes / 8) return;
+  const message = `must be at most an eighth of broker.limits.store.bytes, since words and copies take room, too: it is ${kept}, of ${bytes}`;
   const path = typeof keepBodies === 'object' ? ['keepBodies', 'bytes'] : ['keepBodies'];
   issues.push({ code: 'custom', input: value, path, message });
 });

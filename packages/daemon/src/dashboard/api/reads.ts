@@ -17,7 +17,7 @@ import {
   readThread,
 } from '@signalbox/client/operator';
 import { readFleet, requireOrchestrator, summariesOf } from '@signalbox/client/operator/internal';
-import { bodyWithoutSecrets, withoutSecretForms } from '@signalbox/mcp-host/redaction';
+import { bodyWithoutSecrets, shownExcerpt } from '@signalbox/mcp-host/redaction';
 import { isPermitted, operationPermissions } from '@signalbox/protocol';
 import { z } from 'zod';
 import { readAttention } from '../attention/read-attention.ts';
@@ -134,7 +134,7 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
         const { text: said, ...newest } = one.newest;
         return {
           ...one,
-          newest: { ...newest, ...(said !== undefined && { text: withoutSecretForms(said) }) },
+          newest: { ...newest, ...(said !== undefined && { text: shownExcerpt(said) }) },
         };
       });
       return { ...page, threads };
