@@ -134,7 +134,7 @@ test('without tracing, valid trace contexts pass through and invalid ones are dr
   const served: (string | undefined)[] = [];
   await walt.serve(['ask'], async ({ traceparent, json }) => {
     served.push(traceparent);
-    return { kind: 'reply', body: json };
+    return { kind: 'reply', body: json ?? null };
   });
   const { client: rosa } = await site.connect('rosa');
   const ask = async (traceparent: string) => {
