@@ -56,7 +56,8 @@ describe.skipIf(serverUrl === undefined)('Over several brokers', () => {
       return ((await client.next('connected')) as unknown as { agents: { status: unknown }[] }).agents[0]
         ?.status;
     };
-    expect(await shown(operator)).toEqual({ step: 1, private: { a: 1 } });
+    // A broker writes down what its agents announce a moment later.
+    await expect.poll(() => shown(operator)).toEqual({ step: 1, private: { a: 1 } });
     expect(await shown(observer)).toEqual({ step: 1 });
   });
 
