@@ -17,8 +17,8 @@ export default defineConfig({
     ],
     exclude: [
       // They are about files.
-      'test/broker/damage.test.ts',
-      'test/broker/disk.test.ts',
+      'test/broker/damage*.test.ts',
+      'test/broker/disk*.test.ts',
     ],
   },
 });

@@ -66,7 +66,9 @@ describe('an attempt', () => {
     bob.send({ type: 'nack', seqs: [seq], counts: false, dead: true, reason: 'given up' });
     await barrier(bob);
     const operator = await connectOperator(setup.broker);
-    expect(await admin(operator, 'dead_list')).toMatchObject({ messages: [{ reason: 'given up' }] });
+    await expect
+      .poll(() => admin(operator, 'dead_list'))
+      .toMatchObject({ messages: [{ reason: 'given up' }] });
   });
 
   it('is not counted for a message that its consumer never worked on, however often it was lost', async () => {
