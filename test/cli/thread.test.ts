@@ -130,7 +130,7 @@ test('Operators read bodies, observers see sizes, agents nothing, and the audit 
   expect(of('ann').map((one) => (one as string[])[0])).toContain('forbidden');
 });
 
-test('An operator reads what waits for somebody else, takes nothing of it, and nobody else may.', async () => {
+test('Operators read the messages that wait for an agent, and these stay where they are; other agents are refused.', async () => {
   const carl = await workspace.agent('carl', 'researcher');
   await workspace.run(['send', 'carl', 'only for carl', '--id', 'c1'], ann.env);
   const of = (args: string[], env = {}): Promise<Run> =>

@@ -89,33 +89,20 @@ export interface BrokerOptions {
   log?: Log;
 }
 
-/** The options of a broker, with a default for each that was not given. */
-export type BrokerSettings = Required<
-  Omit<
-    BrokerOptions,
-    | 'limits'
-    | 'roleLimits'
-    | 'supervisorPid'
-    | 'configFile'
-    | 'runtimeDir'
-    | 'tls'
-    | 'identityProvider'
-    | 'stores'
-    | 'keepBodies'
-    | 'fault'
-  >
-> &
-  Pick<
-    BrokerOptions,
-    | 'supervisorPid'
-    | 'configFile'
-    | 'runtimeDir'
-    | 'tls'
-    | 'identityProvider'
-    | 'stores'
-    | 'keepBodies'
-    | 'fault'
-  > & {
+/** The options without a default. */
+type WithoutDefault =
+  | 'supervisorPid'
+  | 'configFile'
+  | 'runtimeDir'
+  | 'tls'
+  | 'identityProvider'
+  | 'stores'
+  | 'keepBodies'
+  | 'fault';
+
+/** The options of a broker, with a default for each that was not given and has one. */
+export type BrokerSettings = Required<Omit<BrokerOptions, 'limits' | 'roleLimits' | WithoutDefault>> &
+  Pick<BrokerOptions, WithoutDefault> & {
     limits: RoleLimits;
   };
 

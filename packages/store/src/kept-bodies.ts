@@ -59,7 +59,7 @@ export const maxCounted = 1000;
  * store.
  */
 export interface KeptBodies {
-  /** What is kept; `undefined` if nothing is. */
+  /** The setting; `undefined` if the store keeps no bodies. */
   readonly keeps: KeepBodies | undefined;
   /** Brings a small part of the bodies into the index, and forgets some that are too old or too many. Resolves with true if there are more. */
   index(now: number): Promise<boolean>;
@@ -68,6 +68,6 @@ export interface KeptBodies {
    * Reads the messages of a thread after `afterSeq`, in order: at most `limit` messages and `maxBytes` of bodies, but at least one message.
    */
   thread(thread: string, afterSeq: number, limit: number, maxBytes: number): Promise<KeptBody[]>;
-  /** Forgets the bodies of a thread, except those of messages that are still pending. Resolves with their number. */
+  /** Forgets the bodies of a thread. A message of it that is pending is delivered with its body all the same. Resolves with their number. */
   forget(thread: string): Promise<number>;
 }

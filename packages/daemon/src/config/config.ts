@@ -59,7 +59,7 @@ export interface Config {
     /** The absolute paths of the certificate and its key. */
     tls?: { cert: string; key: string };
     trustedOrigins: string[];
-    /** What is kept of settled messages. */
+    /** The bodies of settled messages that the broker keeps; absent: none. */
     keepBodies?: { kinds: string[]; ageMs: number; bytes: number };
     limits: LimitOverrides;
   };

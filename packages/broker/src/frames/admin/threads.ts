@@ -49,7 +49,7 @@ export async function readThread(
   { store }: Pick<FrameDeps, 'store'>,
   caller: Caller,
 ): OperationOutcome<'thread'> {
-  // What was kept by an earlier setting is forgotten, and until then shown to nobody.
+  // The store is forgetting the bodies that an earlier setting kept. Nobody is shown them.
   if (!store.kept.keeps) return { result: { messages: [], more: false } };
   const found = await store.kept.thread(thread, after, limit, maxBytes);
   const last = found.at(-1);

@@ -20,7 +20,7 @@ export interface Transcript {
   entries: TranscriptEntry[];
   /** True if there are messages beyond the limit. Calls after the last message are then left out, too. */
   more: boolean;
-  /** What the broker keeps; absent if it keeps nothing. */
+  /** The setting of the broker; absent if it keeps no bodies. */
   keeps?: NonNullable<AdminResult<'thread'>['keeps']>;
   /** The reason why there are no tool calls, if the orchestrator could not be asked. */
   callsMissing?: { code: string; message: string };

@@ -65,7 +65,7 @@ const brokerName = z.string().regex(brokerNames.pattern, { error: brokerNames.pr
 
 const MiB = 1024 * 1024;
 
-/** What is kept of a body by `broker.keepBodies: true`. */
+/** The meaning of `broker.keepBodies: true`. */
 export const keptByDefault = {
   kinds: ['note', 'ask', 'reply', 'task'],
   ageMs: 24 * 60 * 60 * 1000,
