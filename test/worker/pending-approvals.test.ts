@@ -36,6 +36,8 @@ test('However a caller stops waiting for a decision, nothing runs when it is giv
     const options = { ...named('toolu_1'), signal: abort.signal, onprogress: () => resolve() };
     const ended = expect(connection.call(count, { n }, options)).rejects.toThrow();
     await heard;
+    // Progress can come before the call waits for a person.
+    await stack.waits(1);
     abort.abort(reason);
     await ended;
   };
