@@ -59,14 +59,6 @@ test('However a caller stops waiting for a decision, nothing runs when it is giv
     await stack.decide(asked!.id, { verdict: 'deny', reason: 'once' });
     expect(await again).toMatchObject({ isError: true });
   }
-  await using gone = await connectFace(await stack.executor('rosa'));
-  const ended = expect(gone.call(count, { n: reasons.length })).rejects.toThrow();
-  const [asked] = await stack.waits(1);
-  await gone.client.close();
-  await ended;
-  await expect.poll(async () => (await stack.pending())[0]?.left_at).toBeTypeOf('number');
-  await stack.decide(asked!.id, { verdict: 'approve' });
-  expect(starts()).toBe(reasons.length);
 });
 
 test('The same call, made again while the decision is out, waits in place of the one whose caller stopped waiting.', async () => {
