@@ -42,6 +42,13 @@ export async function startSession(): Promise<void> {
   await resume();
 }
 
+/** Signs in with the token of a person. Rejects with the reason if the broker refuses it. */
+export async function signInWith(token: string): Promise<void> {
+  sessionKey.set((await command<{ key: string }>('session', { token })).key);
+  // The stream of events of an earlier session has ended, and with it this page's: it begins anew.
+  location.reload();
+}
+
 async function resume(): Promise<void> {
   for (;;) {
     try {

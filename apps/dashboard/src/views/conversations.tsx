@@ -7,7 +7,7 @@ import { canAct } from '../model/session.ts';
 import { Age } from '../parts/age.tsx';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { JsonValue } from '../parts/json-value.tsx';
-import { bytes, clockTime, counted, duration, timeOf } from '../parts/numbers.ts';
+import { bytes, clockTime, counted, dayOf, duration, timeOf } from '../parts/numbers.ts';
 import { Block, Name, Text } from '../parts/text.tsx';
 import { Filter, MissingNote, View } from '../parts/view.tsx';
 import { Outcome } from './outcome.tsx';
@@ -151,8 +151,6 @@ function keyOf(entry: TranscriptEntry): string {
   if (entry.what === 'message') return `message ${entry.seq}`;
   return entry.what === 'call' ? `call ${entry.request_id}` : `approval ${entry.id}`;
 }
-
-const dayOf = (at: number): string => timeOf(at).slice(0, 10);
 
 function Entry({ entry, before }: { entry: TranscriptEntry; before: TranscriptEntry | undefined }) {
   const day = dayOf(entry.at);

@@ -10,7 +10,7 @@ import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Drawer, Facts } from '../parts/drawer.tsx';
 import { bytes, counted, timeOf } from '../parts/numbers.ts';
 import { Table } from '../parts/table.tsx';
-import { Block, Name, Text } from '../parts/text.tsx';
+import { Block, Line, Name, Text } from '../parts/text.tsx';
 import { View } from '../parts/view.tsx';
 
 interface Changes {
@@ -76,7 +76,7 @@ export function DeadView() {
             { title: 'Inbox', width: '18%', cell: (one) => <Name>{one.inbox}</Name> },
             { title: 'From', width: '18%', isOptional: true, cell: (one) => <Name>{one.from.agent}</Name> },
             { title: 'Kind', width: '7rem', isOptional: true, cell: (one) => <Name>{one.kind}</Name> },
-            { title: 'Reason', cell: (one) => <Name>{one.reason}</Name> },
+            { title: 'Reason', cell: (one) => <Line>{one.reason}</Line> },
             { title: 'Tries', width: '4rem', isNumber: true, isOptional: true, cell: (one) => one.attempts },
             { title: 'Given up', width: '7rem', isNumber: true, cell: (one) => <Age at={one.dead_at} /> },
           ]}
@@ -94,7 +94,7 @@ function Group({ of, isChosen }: { of: readonly DeadLetter[]; isChosen: boolean 
       <a class={isChosen ? 'chip chosen' : 'chip'} href={hrefOf('dead', isChosen ? {} : { inbox, reason })}>
         <b>{of.length.toLocaleString('en')}</b>
         <Name>{inbox}</Name>
-        <Name>{reason}</Name>
+        <Line>{reason}</Line>
       </a>
     </li>
   );

@@ -1,12 +1,13 @@
 import type { TimelineEntry, TimelineGroup } from '@signalbox/client/operator';
 import type { FoundTimeline } from '@signalbox/daemon/dashboard';
+import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import { serverTime } from '../model/clock.ts';
 import { useResource } from '../model/resource.ts';
 import { hrefOf, route, setParams } from '../model/route.ts';
 import { Age } from '../parts/age.tsx';
 import { Facts } from '../parts/drawer.tsx';
-import { bytes, clockTime, counted, duration, timeOf } from '../parts/numbers.ts';
+import { bytes, clockTime, counted, dayOf, duration, timeOf } from '../parts/numbers.ts';
 import { Name, Text } from '../parts/text.tsx';
 import { ThreadLink } from '../parts/thread-link.tsx';
 import { Filter, MissingNote, View } from '../parts/view.tsx';
@@ -71,13 +72,22 @@ export function TimelineView() {
       <div class="scroll">
         {groups.length === 0 && <p class="empty">{isFiltered ? 'Nothing matches.' : 'Nothing happened.'}</p>}
         <ol class="timeline">
-          {groups.map((group) => (
-            <Group key={group.correlation_id} group={group} isOpen={id === group.correlation_id} />
+          {groups.map((group, n) => (
+            <Fragment key={group.correlation_id}>
+              <Day of={group} before={groups[n - 1]} />
+              <Group group={group} isOpen={id === group.correlation_id} />
+            </Fragment>
           ))}
         </ol>
       </div>
     </View>
   );
+}
+
+/** Writes the day of a group, if the one before is of another day. */
+function Day({ of, before }: { of: TimelineGroup; before: TimelineGroup | undefined }) {
+  const [day, last] = [of, before].map((one) => one?.entries[0] && dayOf(one.entries[0].at));
+  return day === last ? null : <li class="day">{day}</li>;
 }
 
 function Group({ group: { correlation_id, entries }, isOpen }: { group: TimelineGroup; isOpen: boolean }) {

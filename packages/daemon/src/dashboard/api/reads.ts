@@ -252,9 +252,13 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
   tokens: operation({
     method: 'GET',
     needs: admin.token_list,
-    meaning: 'What `signalbox token list` shows. Sessions of the dashboard are marked as `session`.',
+    meaning:
+      'What `signalbox token list` shows. Sessions of the dashboard are marked as `session`. `roles` are those that the configuration lists.',
     params: none,
-    run: async ({ client }) => ({ tokens: await listTokens(client) }),
+    run: async ({ client, listed }) => ({
+      tokens: await listTokens(client),
+      roles: Object.keys(listed?.().roles ?? {}),
+    }),
   }),
   audit: operation({
     method: 'GET',
