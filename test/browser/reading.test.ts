@@ -33,9 +33,9 @@ test('Keys go to a view and to its search, and a question mark lists them; keys 
   await keys.waitFor({ state: 'detached' });
   await page.keyboard.type('gt');
   await title(page, 'Timeline');
-  await page.getByLabel('Any text').waitFor();
+  await page.getByRole('searchbox').waitFor();
   await page.keyboard.type('/g?/');
-  expect(await page.getByLabel('Any text').inputValue()).toBe('g?/');
+  expect(await page.getByRole('searchbox').inputValue()).toBe('g?/');
   expect(await keys.count()).toBe(0);
   // The view of servers has no search.
   await page.keyboard.press('Tab');

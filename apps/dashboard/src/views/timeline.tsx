@@ -8,9 +8,10 @@ import { hrefOf, route, setParams } from '../model/route.ts';
 import { Age } from '../parts/age.tsx';
 import { Facts } from '../parts/drawer.tsx';
 import { bytes, clockTime, counted, dayOf, duration, timeOf } from '../parts/numbers.ts';
+import { QueryField } from '../parts/query-field.tsx';
 import { Name, Text } from '../parts/text.tsx';
 import { ThreadLink } from '../parts/thread-link.tsx';
-import { Filter, MissingNote, View } from '../parts/view.tsx';
+import { MissingNote, View } from '../parts/view.tsx';
 import { Outcome } from './outcome.tsx';
 
 const hour = 3_600_000;
@@ -28,15 +29,8 @@ export function TimelineView() {
   const since = Math.max(0, Math.floor(serverTime() / 60_000) * 60_000 - lookBack);
   const resource = useResource<FoundTimeline>('timeline', { since, id, thread, agent, tool, outcome, text });
   const { groups = [], cut = false, since: from = since, callsMissing } = resource.data ?? {};
-  const fields = [
-    ['text', 'Any text', text],
-    ['id', 'Id of a request', id],
-    ['thread', 'Thread', thread],
-    ['agent', 'Agent', agent],
-    ['tool', 'Tool', tool],
-    ['outcome', 'Outcome or error', outcome],
-  ] as const;
-  const isFiltered = fields.some(([, , value]) => value);
+  const chips = { id, thread, agent, tool, outcome };
+  const isFiltered = Object.values({ ...chips, text }).some(Boolean);
   return (
     <View
       title="Timeline"
@@ -48,10 +42,14 @@ export function TimelineView() {
       }
       resource={resource}
     >
-      <div class="filters many">
-        {fields.map(([name, label, value = '']) => (
-          <Filter key={name} label={label} value={value} onChange={(next) => setParams({ [name]: next })} />
-        ))}
+      <div class="filters">
+        <QueryField
+          label="Any name, id or reason"
+          keys={Object.keys(chips)}
+          chips={chips}
+          words={text ?? ''}
+          onChange={({ chips: changed, words }) => setParams({ ...changed, text: words })}
+        />
         <label class="filter">
           <span>Look back</span>
           <select value={span} onChange={(event) => setParams({ span: event.currentTarget.value })}>

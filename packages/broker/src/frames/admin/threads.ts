@@ -1,5 +1,5 @@
 import type { AdminParams, AdminResult } from '@signalbox/protocol';
-import { type KeptBodies, type KeptBody, textOfBody } from '@signalbox/store';
+import { type KeptBodies, type KeptBody, listedText } from '@signalbox/store';
 import { auditCaller, type Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { OperationOutcome } from './operation.ts';
@@ -30,7 +30,7 @@ export async function listThreads(
   });
   const threads: AdminResult<'threads'>['threads'] = [];
   for (const { newest, messages, since } of page.threads) {
-    const text = seesBodies(caller) ? textOfBody(newest.body)?.slice(0, excerptLength) : undefined;
+    const text = seesBodies(caller) ? listedText(newest.body)?.slice(0, excerptLength) : undefined;
     threads.push({
       thread: newest.thread,
       messages,
