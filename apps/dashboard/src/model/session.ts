@@ -18,6 +18,8 @@ const permissions = computed(() => (signIn.value.state === 'in' ? signIn.value.f
 export const canAct = computed(() => permissions.value.includes('operator'));
 /** True if the session sees events. A session that only decides sees the calls that wait for it, and holds. */
 export const canLook = computed(() => canAct.value || permissions.value.includes('observer'));
+/** True if the session reads what agents wrote. */
+export const canReadBodies = computed(() => canAct.value || permissions.value.includes('read-bodies'));
 /** True if the session decides on tool calls, all or those of certain roles. */
 export const canDecide = computed(() => canAct.value || permissions.value.includes('approver'));
 

@@ -60,7 +60,6 @@ function Blocks({ of }: { of: readonly MarkdownBlock[] }) {
   return (
     <>
       {of.map((block, n) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the blocks of a text are always the same ones.
         <OneBlock key={n} of={block} />
       ))}
     </>
@@ -93,7 +92,6 @@ function OneBlock({ of }: { of: MarkdownBlock }): ComponentChildren {
       );
     case 'list': {
       const items = of.items.map((item, n) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the items of a text are always the same ones.
         <li key={n}>
           <Blocks of={item} />
         </li>
@@ -107,10 +105,8 @@ function OneBlock({ of }: { of: MarkdownBlock }): ComponentChildren {
           <table>
             <tbody>
               {of.rows.map((row, n) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: the rows of a text are always the same ones.
                 <tr key={n}>
                   {row.map((cell, at) => (
-                    // biome-ignore lint/suspicious/noArrayIndexKey: the cells of a text are always the same ones.
                     <td key={at}>
                       <Inlines of={cell} />
                     </td>
@@ -128,7 +124,6 @@ function Inlines({ of }: { of: readonly Inline[] }) {
   return (
     <>
       {of.map((part, n) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text are always the same ones.
         <OneInline key={n} of={part} />
       ))}
     </>

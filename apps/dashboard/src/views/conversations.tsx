@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { act } from '../model/notices.ts';
 import { useResource } from '../model/resource.ts';
 import { hrefOf, route, setParams } from '../model/route.ts';
-import { canAct } from '../model/session.ts';
+import { canAct, canReadBodies } from '../model/session.ts';
 import { Age } from '../parts/age.tsx';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { MessageBody } from '../parts/message-body.tsx';
@@ -42,12 +42,12 @@ function Threads() {
     >
       <div class="filters">
         <QueryField
-          label={canAct.value ? 'Words' : 'Filter'}
+          label={canReadBodies.value ? 'Words' : 'Filter'}
           keys={Object.keys(chips)}
           chips={chips}
-          words={canAct.value ? (search ?? '') : undefined}
+          words={canReadBodies.value ? (search ?? '') : undefined}
           onChange={({ chips: changed, words }) =>
-            setParams({ ...changed, cursor: '', ...(canAct.value && { search: words }) })
+            setParams({ ...changed, cursor: '', ...(canReadBodies.value && { search: words }) })
           }
         />
         {isFiltered && (
