@@ -10,7 +10,7 @@ import { canAct } from '../model/session.ts';
 import { Age, Ago } from '../parts/age.tsx';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Drawer, Facts } from '../parts/drawer.tsx';
-import { counted, figure } from '../parts/numbers.ts';
+import { counted } from '../parts/numbers.ts';
 import { StateMark, type Tone } from '../parts/state-mark.tsx';
 import { Table } from '../parts/table.tsx';
 import { Block, Name, Text } from '../parts/text.tsx';
@@ -98,7 +98,7 @@ export function AgentsView() {
               width: '5rem',
               isNumber: true,
               isOptional: true,
-              cell: ({ restarts }) => figure(restarts),
+              cell: ({ restarts }) => restarts ?? '–',
             },
             { title: 'Now', cell: (one) => <Doing of={one} calls={running.get(one.agent) ?? []} /> },
           ]}
@@ -165,7 +165,10 @@ function Doing({
   if (call)
     return (
       <span class="name">
-        <Text>{call.tool}</Text> <Age at={call.started_at ?? call.received_at} />
+        <span class="quiet">
+          for <Age at={call.started_at ?? call.received_at} />:{' '}
+        </span>
+        <Text>{call.tool}</Text>
         {calls.length > 1 && ` and ${calls.length - 1} more`}
       </span>
     );
@@ -176,7 +179,7 @@ function Doing({
         {used.length > 1 && ` and ${used.length - 1} more`}
       </span>
     );
-  if (!last_output) return <span class="unknown">unknown</span>;
+  if (!last_output) return <>–</>;
   return (
     <span class="name" title={visibleLine(last_output.text)}>
       {last_output.at !== undefined && (
@@ -208,9 +211,8 @@ function Details({ of, calls }: { of: AgentSummary; calls: readonly CallRecord[]
           ['Runs', clients.length === 0 ? undefined : <Text key="clients">{clients.join(', ')}</Text>],
           ['Broker', brokers.length === 0 ? undefined : <Text key="brokers">{brokers.join(', ')}</Text>],
           ['Mail', mail ? mailText(mail) : 'unknown'],
-          ['Restarts', of.state === 'group' ? undefined : figure(of.restarts)],
+          ['Restarts', of.restarts ?? undefined],
           ['Oldest mail', oldest_at === undefined ? undefined : <Age key="oldest" at={oldest_at} />],
-          ...(of.state === 'group' || output !== undefined ? [] : [['Last output', 'unknown'] as const]),
         ]}
       />
       {turns.length > 0 && (
