@@ -27,19 +27,7 @@ export class Histogram {
 
   /** Estimates the value below which a share of the observed values is (0 to 1), within its bucket; `undefined` without values. */
   quantile(share: number): number | undefined {
-    const { counts } = this.#observed;
-    const { count } = this.total();
-    if (count === 0) return undefined;
-    let left = share * count;
-    for (const [at, inBucket] of counts.entries()) {
-      const lower = this.#buckets[at - 1] ?? 0;
-      const upper = this.#buckets[at];
-      // The last bucket has no upper end.
-      if (upper === undefined) return lower;
-      if (left <= inBucket) return lower + ((upper - lower) * left) / inBucket;
-      left -= inBucket;
-    }
-    return undefined;
+    return quantileOf(this.#observed.counts, this.#buckets, share);
   }
 
   /** Returns the observations so far. */
@@ -94,4 +82,28 @@ class Observed {
     this.counts[at]!++;
     this.sum += value;
   }
+}
+
+/**
+ * Estimates the value below which a share of the counted values is (0 to 1), within its bucket; `undefined` without values. `counts` are not
+ * cumulative, and have a last entry for values above all buckets.
+ */
+export function quantileOf(
+  counts: ArrayLike<number>,
+  buckets: readonly number[],
+  share: number,
+): number | undefined {
+  let left = 0;
+  for (let at = 0; at < counts.length; at++) left += counts[at]!;
+  if (left === 0) return undefined;
+  left *= share;
+  for (let at = 0; at < counts.length; at++) {
+    const lower = buckets[at - 1] ?? 0;
+    const upper = buckets[at];
+    // The last bucket has no upper end.
+    if (upper === undefined) return lower;
+    if (left <= counts[at]!) return lower + ((upper - lower) * left) / counts[at]!;
+    left -= counts[at]!;
+  }
+  return undefined;
 }
