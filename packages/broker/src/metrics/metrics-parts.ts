@@ -59,6 +59,7 @@ export async function measure(
   const pending = new PendingByRole({ ...measured, now });
   const parts = { self, reports, pending };
   const metrics = new Metrics({ ...measured, ...parts, limits, codes: refusalCodes, monotonic });
+  await metrics.measureStore();
   const samples = await SampleKeeper.open({
     file: brokerFiles(dataDir).samples,
     collect: () => metrics.sampled(),

@@ -23,8 +23,10 @@ export class CallMeter {
   ended(call: CallRecord): void {
     const { tool, server = '', outcome = 'internal', received_at, started_at, finished_at } = call;
     if (outcome === 'outcome_unknown') this.#unknown.add();
-    else if (started_at === undefined) this.#refused.add(outcome);
-    else {
+    if (started_at === undefined) {
+      // A call that another process started was not refused, and how long it ran is not known.
+      if (outcome !== 'outcome_unknown') this.#refused.add(outcome);
+    } else {
       const on = labelValue(server);
       this.#waits.observe([on], seconds(received_at, started_at));
       const named = labelValue(tool);
@@ -35,7 +37,7 @@ export class CallMeter {
 
   /** Returns the figures of which samples are kept. */
   sampled(): MetricFamily[] {
-    const counts = [this.#calls, this.#waits, this.#replyBytes, this.#refused, this.#unknown];
+    const counts = [this.#calls, this.#waits, this.#replyBytes, this.#refused];
     const { type: _, ...memory } = orchestratorMetrics.memory;
     return [...counts.map((one) => one.collect()), gauge(memory, process.memoryUsage.rss())];
   }

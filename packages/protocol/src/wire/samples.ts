@@ -23,7 +23,6 @@ export const sampledMetrics = {
     'signalbox_call_queue_wait_seconds',
     'signalbox_call_reply_bytes',
     'signalbox_calls_refused_total',
-    'signalbox_calls_outcome_unknown_total',
     'signalbox_orchestrator_resident_memory_bytes',
   ],
 } as const;

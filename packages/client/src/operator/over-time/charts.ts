@@ -7,6 +7,7 @@ import type {
   SamplesReply,
 } from '@signalbox/protocol';
 import { readBrokerSamples, readOrchestratorSamples } from './read-samples.ts';
+import { shownTool } from './tool-ranking.ts';
 
 /** What the numbers of a chart are. */
 export type ChartUnit = 'a minute' | 'seconds' | 'bytes' | 'number' | 'bytes a minute';
@@ -91,10 +92,7 @@ const serverCharts: readonly Drawn<OrchestratorSample>[] = [
   {
     title: 'Calls, by outcome',
     unit: 'a minute',
-    of: [
-      { metric: calls, by: ['outcome'], reading: 'growth' },
-      { metric: 'signalbox_calls_outcome_unknown_total', reading: 'growth', name: 'outcome_unknown' },
-    ],
+    of: [{ metric: calls, by: ['outcome'], reading: 'growth' }],
   },
   {
     title: 'Time of a call: p95, by server',
@@ -136,7 +134,7 @@ function chartsOfServer(
       {
         title: 'Time of a call: p95, by tool',
         unit: 'seconds',
-        of: [{ metric: calls, by: ['tool'], where, reading: 'p95' }],
+        of: [{ metric: calls, by: ['server', 'tool'], where, reading: 'p95' }],
       },
     ];
   const replies = { metric: 'signalbox_call_reply_bytes', where, reading: 'sums', name: 'replies' } as const;
@@ -205,7 +203,7 @@ async function drawn<Name extends string>(
         )
         .filter(({ labels }) => Object.keys(labels).length === by.length)
         .map((one) => ({
-          name: name ?? Object.values(one.labels).join(' '),
+          name: name ?? nameOf(one),
           values: valuesOf(one, reading, covered),
         })),
     );
@@ -217,6 +215,10 @@ async function drawn<Name extends string>(
       others: Math.max(0, lines.length - mostLines),
     };
   });
+}
+
+function nameOf({ labels: { server = '', tool, ...labels } }: SampledSeries): string {
+  return tool === undefined ? [server, ...Object.values(labels)].join('') : shownTool(server, tool);
 }
 
 function valuesOf(

@@ -94,7 +94,7 @@ export function ranked(tools: readonly RankedTool[], by: Ranking): RankedTool[] 
 }
 
 /** Returns the name for people of a tool whose name on the wire is `mcp_SERVER__TOOL`. A name that was cut stays as it is. */
-function shownTool(server: string, tool: string): string {
+export function shownTool(server: string, tool: string): string {
   const prefix = `mcp_${serverPart(server)}__`;
   return server !== '' && tool.startsWith(prefix) ? `${server}:${tool.slice(prefix.length)}` : tool;
 }

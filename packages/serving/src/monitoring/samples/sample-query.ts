@@ -60,7 +60,9 @@ export class SampleSlots {
         if (!isWanted(value)) continue;
         const own = value[0].filter((_, at) => kept[at]);
         const key = own.join('\0');
-        const one = series.get(key) ?? new Series(own, this.#covered.length, buckets.length);
+        const one =
+          series.get(key) ??
+          new Series(own, this.#covered.length, type === 'gauge' ? 'gauge' : buckets.length);
         series.set(key, one);
         if (type === 'gauge') one.stands(slot, value[1] as number, { isAge, isFirst: !touched.has(one) });
         else one.grows(slot, value);
@@ -114,10 +116,12 @@ class Series {
   readonly #counts: Float64Array;
   readonly #perSlot: number;
 
-  constructor(labels: readonly string[], slots: number, buckets: number) {
+  /** `of` is the number of buckets of a histogram, and 0 for a counter. */
+  constructor(labels: readonly string[], slots: number, of: number | 'gauge') {
     this.labels = labels;
-    this.#perSlot = buckets === 0 ? 0 : buckets + 1;
-    this.#values = new Float64Array(slots);
+    const isGauge = of === 'gauge';
+    this.#perSlot = isGauge || of === 0 ? 0 : of + 1;
+    this.#values = new Float64Array(slots).fill(isGauge ? Number.NaN : 0);
     this.#counts = new Float64Array(slots * this.#perSlot);
   }
 
@@ -140,7 +144,7 @@ class Series {
 
   /** Notes where a gauge stood. The newest sample of a slot counts; in it, values of several labels are put together. */
   stands(slot: number, value: number, { isAge, isFirst }: { isAge: boolean; isFirst: boolean }): void {
-    const known = isFirst ? 0 : (this.#values[slot] ?? 0);
+    const known = isFirst ? 0 : this.#values[slot]!;
     this.#values[slot] = isAge ? Math.max(known, value) : known + value;
   }
 
