@@ -41,28 +41,37 @@ export class Histogram {
 export class LabelledHistogram {
   readonly #info: MetricInfo;
   readonly #buckets: readonly number[];
-  readonly #series: LabelValues<Observed>;
+  readonly #series: LabelValues<Labelled>;
 
   constructor(info: MetricInfo, buckets: readonly number[], limit: number) {
     this.#info = info;
     this.#buckets = buckets;
-    this.#series = new LabelValues(limit, () => new Observed(buckets));
+    const names = info.labels ?? [];
+    this.#series = new LabelValues(limit, (key) => ({
+      labels: key.startsWith('[') ? (JSON.parse(key) as string[]) : names.map(() => key),
+      observed: new Observed(buckets),
+    }));
   }
 
   /** Counts one value under the values of the labels. */
   observe(labels: readonly string[], value: number): void {
-    this.#series.of(JSON.stringify(labels)).add(value);
+    this.#series.of(JSON.stringify(labels)).observed.add(value);
   }
 
   /** Returns the observations so far. */
   collect(): MetricFamily {
-    const names = this.#info.labels ?? [];
-    const samples = Array.from(this.#series.entries(), ([key, { counts, sum }]) => {
-      const labels = key.startsWith('[') ? (JSON.parse(key) as string[]) : names.map(() => key);
-      return [labels, [...counts], sum] as const;
-    });
+    const samples = Array.from(
+      this.#series.entries(),
+      ([, { labels, observed }]) => [labels, [...observed.counts], observed.sum] as const,
+    );
     return { ...this.#info, type: 'histogram', buckets: this.#buckets, samples };
   }
+}
+
+/** A series with the values of its labels. */
+interface Labelled {
+  readonly labels: readonly string[];
+  readonly observed: Observed;
 }
 
 class Observed {
