@@ -221,6 +221,7 @@ function formOf(node: SchemaNode & { pattern?: string }): string {
   if (node.not !== undefined) return 'absent';
   if (node.anyOf !== undefined) return node.anyOf.map(formOf).join(' or ');
   if (node.pattern !== undefined) return `\`${node.pattern.replaceAll('|', '\\|')}\``;
+  if (Array.isArray(node.type)) return node.type.join(' or ');
   switch (node.type) {
     case 'string':
       return `text${range(node.minLength, node.maxLength, ' characters')}`;
@@ -239,7 +240,7 @@ function formOf(node: SchemaNode & { pattern?: string }): string {
 
 /** Leaves a list of fields such as `{seq, code}` as it is. */
 function plural(form: string): string {
-  return form.startsWith('`') ? form : `${form}s`;
+  return form.startsWith('`') ? form : `${form.replaceAll(' or ', 's or ')}s`;
 }
 
 function leastOf({ minimum, exclusiveMinimum }: SchemaNode): number | undefined {

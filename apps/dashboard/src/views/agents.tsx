@@ -17,6 +17,7 @@ import { Block, Name, Text } from '../parts/text.tsx';
 import { Filter, MissingNote, View } from '../parts/view.tsx';
 import { AgentHold } from './holds/agent-hold.tsx';
 import { Outcome } from './outcome.tsx';
+import { isOverTime, OverTimeTabs, OverTimeView } from './over-time.tsx';
 
 interface Answer {
   agents: AgentSummary[];
@@ -57,8 +58,10 @@ export function AgentsView() {
     ),
   );
   const chosen = all.find((one) => one.agent === agent);
+  if (isOverTime()) return <OverTimeView title="Agents" of="agents" />;
   return (
     <View title="Agents" summary={<Summary agents={all} more={resource.data?.more} />} resource={resource}>
+      <OverTimeTabs />
       <div class="filters">
         <Filter label="Name, role or state" value={filter} onChange={(text) => setParams({ filter: text })} />
       </div>

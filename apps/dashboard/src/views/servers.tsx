@@ -2,7 +2,7 @@ import type { Status } from '@signalbox/client/operator';
 import type { ServerReport, ToolChangeReport } from '@signalbox/protocol';
 import { act } from '../model/notices.ts';
 import { useResource } from '../model/resource.ts';
-import { route, setParams } from '../model/route.ts';
+import { hrefOf, route, setParams } from '../model/route.ts';
 import { canAct } from '../model/session.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Drawer, Facts } from '../parts/drawer.tsx';
@@ -11,6 +11,7 @@ import { StateMark, type Tone } from '../parts/state-mark.tsx';
 import { Table } from '../parts/table.tsx';
 import { Block, Line, Name, Text } from '../parts/text.tsx';
 import { View } from '../parts/view.tsx';
+import { isOverTime, OverTimeTabs, OverTimeView } from './over-time.tsx';
 
 const tones: Readonly<Record<ServerReport['state'], Tone>> = {
   ready: 'good',
@@ -33,12 +34,14 @@ export function ServersView() {
   const chosen = servers.find(({ name }) => name === server);
   const ready = servers.filter(({ state }) => state === 'ready').length;
   const isKnown = orchestrator?.state === 'ready';
+  if (isOverTime()) return <OverTimeView title="Servers" of="servers" />;
   return (
     <View
       title="Servers"
       summary={isKnown ? `${ready} of ${servers.length} ready` : 'unknown'}
       resource={resource}
     >
+      <OverTimeTabs />
       {orchestrator && !isKnown && (
         <p class="stale">
           {orchestrator.state === 'not_connected'
@@ -157,6 +160,7 @@ function Details({ of }: { of: ServerReport }) {
           ],
         ]}
       />
+      <a href={hrefOf('servers', { server: name, part: 'over-time' })}>Calls and times over time</a>
       {of.tool_problems.length > 0 && (
         <>
           <h3>{counted(of.tool_problems.length, 'tool')} left out or changed</h3>

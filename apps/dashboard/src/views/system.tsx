@@ -5,6 +5,7 @@ import { useResource } from '../model/resource.ts';
 import { route, setParams } from '../model/route.ts';
 import { canAct } from '../model/session.ts';
 import { Age } from '../parts/age.tsx';
+import { Charts, TimeTabs } from '../parts/charts/charts.tsx';
 import { Facts } from '../parts/drawer.tsx';
 import { bytes, counted, duration, perSecond, shortTime } from '../parts/numbers.ts';
 import { Tabs } from '../parts/tabs.tsx';
@@ -16,6 +17,7 @@ import { TokensPart } from './system/tokens.tsx';
 
 const parts = [
   { name: 'tokens', title: 'Tokens', show: () => <TokensPart />, isForOperators: false },
+  { name: 'over-time', title: 'Over time', show: () => <OverTime />, isForOperators: false },
   { name: 'audit', title: 'Audit log', show: () => <AuditPart />, isForOperators: false },
   { name: 'backup', title: 'Backup', show: () => <BackupPart />, isForOperators: true },
   { name: 'schedules', title: 'Schedules', show: () => <SchedulesPart />, isForOperators: false },
@@ -43,6 +45,15 @@ export function SystemView() {
       />
       {part.show()}
     </View>
+  );
+}
+
+function OverTime() {
+  return (
+    <>
+      <TimeTabs />
+      <Charts of={{ of: 'system' }} />
+    </>
   );
 }
 

@@ -18,7 +18,7 @@ import { dropDead, listDead, retryDead, showDead, stopWork } from './dead-letter
 import { listHolds, placeHold, releaseHolds } from './holds.ts';
 import { listHooks } from './hooks.ts';
 import type { Operation, OperationOutcome } from './operation.ts';
-import { audit, auditChain, failures, history, stats, waiting } from './reports.ts';
+import { audit, auditChain, failures, history, readSamples, stats, waiting } from './reports.ts';
 import { listSchedules } from './schedules.ts';
 import { signInLink } from './sign-in.ts';
 import { tail } from './tail.ts';
@@ -45,6 +45,7 @@ const operations: { [Op in AdminOp]: Operation<Op> } = {
   waiting,
   failures,
   stats,
+  samples: readSamples,
   hooks: listHooks,
   schedules: listSchedules,
   sign_in_link: signInLink,

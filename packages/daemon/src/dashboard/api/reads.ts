@@ -8,9 +8,12 @@ import {
   listTokens,
   listWebhooks,
   queryOrchestrator,
+  rankings,
+  rankTools,
   readApproval,
   readAudit,
   readCall,
+  readCharts,
   readDeadLetter,
   readStatus,
   readThread,
@@ -229,6 +232,40 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
         ),
       ),
     }),
+  }),
+  charts: operation({
+    method: 'GET',
+    needs: admin.samples,
+    meaning:
+      'How `system`, `agents`, `servers`, one `server` or one `tool` did in the last so many minutes, at most a day: lines over time, from the samples of broker or orchestrator.',
+    params: z.object({
+      of: z.enum(['system', 'agents', 'servers', 'server', 'tool']),
+      server: text.default(''),
+      tool: text.default(''),
+      minutes: count(1440, 60),
+    }),
+    run: async (context, { minutes, ...subject }) => {
+      const { client, orchestrator } = context;
+      const read = () => readCharts(client, orchestrator, subject, minutes * 60_000, answerTime);
+      const isOfBroker = subject.of === 'system' || subject.of === 'agents';
+      return { charts: await (isOfBroker ? read() : orMissing(askIfThere(context, read))) };
+    },
+  }),
+  'tools/top': operation({
+    method: 'GET',
+    needs: request.samples,
+    meaning:
+      'What `signalbox tools top` shows: the tools that were called in the last so many minutes, the first by calls, errors, p95 or bytes of replies first.',
+    params: z.object({ by: z.enum(rankings).default('calls'), minutes: count(1440, 60) }),
+    run: async (context, { by, minutes }) => {
+      const { client, orchestrator } = context;
+      const ranking = { lastMs: minutes * 60_000, by };
+      return {
+        ranking: await orMissing(
+          askIfThere(context, () => rankTools(client, orchestrator, ranking, answerTime)),
+        ),
+      };
+    },
   }),
   webhooks: operation({
     method: 'GET',
