@@ -54,6 +54,7 @@ export {
   type DeliverFrame,
   type FindFrame,
   type FollowHoldsFrame,
+  type FollowRightsFrame,
   type HelloFrame,
   type HoldsKnownFrame,
   type LaneCallsFrame,

@@ -233,6 +233,19 @@ function Details({ of, calls }: { of: AgentSummary; calls: readonly CallRecord[]
                   <Text>{turn.kind}</Text> of <Text>{turn.from}</Text>
                 </a>{' '}
                 <Age at={turn.since} />
+                {canAct.value && (
+                  <ConfirmButton
+                    label="Stop"
+                    question={`Stop this turn of ${agent}? Its messages become dead letters.`}
+                    isDangerous
+                    onConfirm={() =>
+                      act('turns/stop', { agent, id: turn.id, sender: turn.from }, () => ({
+                        text: `The turn of ${agent} is stopped, and its messages are dead letters`,
+                        href: hrefOf('dead', {}),
+                      }))
+                    }
+                  />
+                )}
                 {turn.calls?.map(({ title, status }) => (
                   <div class="quiet" key={title}>
                     <Text>{title}</Text>: <Text>{status}</Text>
