@@ -7,15 +7,19 @@ import {
 } from '@a2a-js/sdk/errors';
 import { placeHold, readHistory, releaseHolds } from '@signalbox/client/operator';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { a2aClient, answerOf, message, send, sending, ways } from '../support/a2a/a2a-client.ts';
+import { a2aClient, answerOf, escapedPost, message, send, sending, ways } from '../support/a2a/a2a-client.ts';
 import { type A2aStage, type Served, startA2aStage } from '../support/a2a/a2a-stage.ts';
 
 let stage: A2aStage;
 let rosa: Served;
 let url: string;
 
+/** Less than by default: a message of 4 MiB takes its time. */
+const messageBytes = 256 * 1024;
+
 beforeAll(async () => {
-  stage = await startA2aStage();
+  const limits = { message: { bytes: messageBytes } };
+  stage = await startA2aStage({ more: { broker: { listen: '127.0.0.1:0', data: './state', limits } } });
   rosa = await stage.serve('rosa');
   url = stage.ready.a2a.agents.rosa!;
 });
@@ -88,6 +92,24 @@ test('A stream tells that the agent has begun.', async () => {
   await expect.poll(() => rosa.runs()).toContain('wait for the end');
   await rosa.release();
   expect(await events).toEqual([submitted, working, 'heard: wait for the end', completed]);
+});
+
+test('An agent is told which caller asks it, and that the message came from outside; parts are passed on unread.', async () => {
+  const client = await a2aClient(url, await stage.token('stranger'));
+  const link = {
+    content: { $case: 'url' as const, value: 'http://127.0.0.1:9/x' },
+    filename: 'x',
+    mediaType: '',
+    metadata: undefined,
+  };
+  const header = JSON.parse(answerOf(await send(client, message('header')))!);
+  expect(header.messages).toMatchObject([
+    { from: 'stranger', from_role: 'outside', from_outside: true, kind: 'ask', body: 'header' },
+  ]);
+  const linked = answerOf(await send(client, message('header', { parts: [link] })));
+  expect(linked).toBe(
+    'heard: {"parts":[{"text":"header","mediaType":"text/plain"},{"url":"http://127.0.0.1:9/x","filename":"x"}]}',
+  );
 });
 
 test('A card tells of the listed agent only, in the shape of the client’s version.', async () => {
@@ -174,26 +196,11 @@ test.each([
 });
 
 test('The largest message passes, whatever its escaping; a larger one gets an error in JSON.', async () => {
-  const token = await stage.token('talker');
-  const post = async (text: string) => {
-    const escaped = [...text].map((c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
-    const sent = JSON.stringify({ ...message('TEXT', { messageId: `m${text.length}` }) });
-    const parts = `"parts":[{"text":"${escaped}"}]`;
-    const body = `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":${sent.replace(/"parts":\[.*?\]/, parts).replace('"role":1', '"role":"ROLE_USER"')}}}`;
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}`, 'a2a-version': '1.0' },
-      body,
-    });
-    return await response.json();
-  };
-  const max = 4 * 1024 * 1024;
-  const fits = `length${'x'.repeat(max - 2 - 'length'.length)}`;
+  const post = await escapedPost(url, await stage.token('talker'));
+  const fits = `length${'x'.repeat(messageBytes - 2 - 'length'.length)}`;
   expect(await post(fits)).toMatchObject({
-    result: { task: { artifacts: [{ parts: [{ text: `heard ${max - 2} bytes` }] }] } },
+    result: { task: { artifacts: [{ parts: [{ text: `heard ${messageBytes - 2} bytes` }] }] } },
   });
-  const tooLong = await post(`${fits}y`);
-  expect(tooLong).toMatchObject({
-    error: { code: -32602, message: expect.stringContaining('at most 4194304') },
-  });
+  const tooLong = { code: -32602, message: expect.stringContaining(`at most ${messageBytes}`) };
+  expect(await post(`${fits}y`)).toMatchObject({ error: tooLong });
 });

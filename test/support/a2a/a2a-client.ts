@@ -107,3 +107,18 @@ export function answerOf(task: Task): string | undefined {
   const content = task.artifacts[0]?.parts[0]?.content;
   return content?.$case === 'text' ? content.value : undefined;
 }
+
+/** Returns a function that posts a message whose text is written in escapes only, the longest way of JSON, and returns the answer. */
+export async function escapedPost(url: string, token: string): Promise<(text: string) => Promise<unknown>> {
+  const headers = {
+    'content-type': 'application/json',
+    authorization: `Bearer ${token}`,
+    'a2a-version': '1.0',
+  };
+  return async (text) => {
+    const escaped = [...text].map((c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
+    const sent = `{"messageId":"${randomUUID()}","role":"ROLE_USER","parts":[{"text":"${escaped}"}]}`;
+    const body = `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":${sent}}}`;
+    return await (await fetch(url, { method: 'POST', headers, body })).json();
+  };
+}

@@ -3,6 +3,7 @@ import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BrokerClient, connectBroker, requestAddress } from '@signalbox/client';
 import { issueToken } from '@signalbox/client/operator';
+import { allProcesses } from '@signalbox/mcp-host/internal';
 import { tempDir } from '@signalbox/testing';
 import { type Daemon, startDaemon } from '../cli/command-line.ts';
 import { type Run, startRun } from '../runner/worker-run.ts';
@@ -20,12 +21,16 @@ export interface A2aStage extends AsyncDisposable {
   readonly directory: string;
   readonly up: Daemon;
   readonly ready: Ready;
+  /** Returns the process that is a part of `up` now. */
+  pidOf(part: 'broker' | 'a2a'): Promise<number>;
   /** Issues a token of an agent. */
   token(agent: string, role?: string): Promise<string>;
   /** Runs something as the operator. */
   asOperator<T>(act: (operator: BrokerClient) => Promise<T>): Promise<T>;
+  /** Starts `signalbox a2a serve` by itself, for a stage whose `up` has none. `changes` replace keys of its section. */
+  bridge(env?: Record<string, string>, changes?: object): Promise<Daemon>;
   /** Starts `signalbox worker serve` with a program that says which messages it was given, and does what they say. */
-  serve(agent: string): Promise<Served>;
+  serve(agent: string, options?: readonly string[]): Promise<Served>;
 }
 
 /** A served agent, and the messages for which its program was started. */
@@ -41,8 +46,9 @@ function configOf(a2a: object, more: object): object {
   return {
     broker: { listen: '127.0.0.1:0', data: './state' },
     roles: {
-      outside: { tools: [], send: { to: ['rosa', 'role:crew'], kinds: ['ask'] } },
+      outside: { tools: [], send: { to: ['rosa', 'ria', 'role:crew'], kinds: ['ask'] } },
       crew: { tools: [] },
+      sender: { tools: [], send: { to: ['*'], kinds: ['note'] } },
     },
     a2a: {
       listen: '127.0.0.1:0',
@@ -62,8 +68,8 @@ function configOf(a2a: object, more: object): object {
 }
 
 /**
- * A message is the program's orders: `wait` waits until it is let go, `fail` fails, `once N` fails at the first N tries; anything else is
- * answered at once.
+ * A message is the program's orders: `wait` waits until it is let go, `fail` fails, `length` tells how long the message is, `header` how it
+ * came; anything else is answered at once.
  */
 const program = (folder: string): string => `#!/bin/sh
 q=$(cat)
@@ -71,22 +77,27 @@ printf '%s\\n' "$q" >> '${folder}/runs'
 case "$q" in
   wait*) while [ ! -e '${folder}/release' ]; do sleep 0.05; done ;;
   fail*) echo 'no luck' >&2; exit 3 ;;
+  header*) cat "$SIGNALBOX_MESSAGE_FILE"; exit 0 ;;
   length*) printf 'heard %s bytes' "$(printf '%s' "$q" | wc -c)"; exit 0 ;;
 esac
 printf 'heard: %s' "$q"
 `;
 
-/** Starts the stage. `a2a` and `more` replace keys of its configuration. */
+/** Starts the stage. `a2a` and `more` replace keys of its configuration. `isAlone`: `up` starts no bridge. */
 export async function startA2aStage({
   a2a = {},
   more = {},
+  isAlone = false,
 }: {
   a2a?: object;
   more?: object;
+  isAlone?: boolean;
 } = {}): Promise<A2aStage> {
   await using opened = new AsyncDisposableStack();
   const { path: directory } = opened.use(await tempDir());
-  await writeFile(join(directory, 'signalbox.yaml'), JSON.stringify(configOf(a2a, more)));
+  const config = configOf(a2a, more);
+  const ofUp = isAlone ? { ...config, a2a: undefined } : config;
+  await writeFile(join(directory, 'signalbox.yaml'), JSON.stringify(ofUp));
   const up = opened.use(
     await startDaemon(['up', '--config', 'signalbox.yaml', '--no-face'], { cwd: directory }),
   );
@@ -106,9 +117,19 @@ export async function startA2aStage({
     up,
     ready,
     asOperator,
+    async pidOf(part) {
+      const processes = await allProcesses();
+      const child = processes.find(({ parent, words }) => parent === up.pid && words.includes(part));
+      if (!child) throw new Error(`no ${part} runs`);
+      return child.pid;
+    },
     token: (agent, role = 'outside') =>
       asOperator(async (operator) => (await issueToken(operator, { agent, role })).token),
-    async serve(agent) {
+    async bridge(env = {}, changes = {}) {
+      await writeFile(join(directory, 'a2a.json'), JSON.stringify(configOf({ ...a2a, ...changes }, more)));
+      return await startDaemon(['a2a', 'serve', '--config', 'a2a.json'], { cwd: directory, env });
+    },
+    async serve(agent, options = []) {
       const folder = join(directory, `serve-${agent}`);
       const runRoot = join(folder, 'run');
       await mkdir(runRoot, { recursive: true, mode: 0o700 });
@@ -126,7 +147,7 @@ export async function startA2aStage({
         '--json',
       ];
       const config = ['--config', join(directory, 'signalbox.yaml')];
-      const run = startRun([...args, ...config, '--', join(folder, 'program')], {
+      const run = startRun([...args, ...config, ...options, '--', join(folder, 'program')], {
         cwd: folder,
         env: { HOME: folder, XDG_RUNTIME_DIR: runRoot, XDG_STATE_HOME: join(folder, 'state') },
         part: 'serve',

@@ -11,6 +11,7 @@ import { brokerPlace } from '../connection/connection.ts';
 import type { ConnectionFlags } from '../connection/named-identity.ts';
 import { announceReady } from '../daemons/announce-ready.ts';
 import { listenOption } from '../daemons/listen-option.ts';
+import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { returnIdleMemory } from '../process/idle-memory.ts';
 import { logInto, openLog } from '../process/log.ts';
 import { stopRequested } from '../process/stop-signals.ts';
@@ -33,6 +34,7 @@ export interface A2aReady {
 
 /** Serves agents over A2A until the process is asked to end. */
 export async function a2aServe(flags: A2aServeFlags): Promise<void> {
+  const fault = faultFromEnvironment(process.env);
   const found = findConfig(flags.config, { search: !isSupervised() });
   const config = (await handedConfig()) ?? (await loadFound(found, { parts: a2aParts }));
   const { a2a } = config;
@@ -63,6 +65,7 @@ export async function a2aServe(flags: A2aServeFlags): Promise<void> {
     insecure: flags.insecure ?? false,
     version: ownVersion(),
     log: logInto(log),
+    fault,
   }).catch((thrown) => {
     throw (
       listenError(thrown, formatListenAddress(listen), 'choose another address with a2a.listen') ?? thrown

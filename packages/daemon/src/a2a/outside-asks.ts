@@ -3,7 +3,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { BrokerClient } from '@signalbox/client';
 import { type Message, messageOf, outsideId, SignalboxError } from '@signalbox/protocol';
 import { visibleLine } from '@signalbox/protocol/internal';
-import { type A2aLimits, late, longestTimerMs, timerMs, within } from '@signalbox/serving';
+import {
+  type A2aLimits,
+  type Fault,
+  late,
+  longestTimerMs,
+  noFault,
+  timerMs,
+  within,
+} from '@signalbox/serving';
 import {
   isFinalState,
   type OutsideChange,
@@ -24,6 +32,8 @@ export interface OutsideAsksOptions {
   deadlineMs: number;
   keepMs: number;
   log: Log;
+  /** Passed the points at which a fault test kills the process. */
+  fault?: Fault | undefined;
   /** Returns the time in epoch milliseconds. */
   now?: () => number;
 }
@@ -55,6 +65,7 @@ const peekedMessages = 100;
 export class OutsideAsks implements AsyncDisposable {
   readonly #options: OutsideAsksOptions;
   readonly #now: () => number;
+  readonly #fault: Fault;
   /** The connections of each caller. The first one reads the inbox. */
   readonly #clients = new Map<string, BrokerClient[]>();
   /** The messages that have no receipt yet, by their ids. */
@@ -69,6 +80,7 @@ export class OutsideAsks implements AsyncDisposable {
   constructor(options: OutsideAsksOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
+    this.#fault = options.fault ?? noFault;
     this.#sweep();
     this.#sweeper = setInterval(() => this.#sweep(), Math.min(60_000, timerMs(options.keepMs / 4)));
     this.#sweeper.unref();
@@ -123,6 +135,7 @@ export class OutsideAsks implements AsyncDisposable {
         createdAt: now,
         deadlineAt: now + this.#options.deadlineMs,
       });
+      this.#fault('a2a.task.stored');
       this.#deliver(client, tasks.find(id)!, { isFresh: true });
     }
     const sending = this.#sending.get(id);
@@ -169,6 +182,7 @@ export class OutsideAsks implements AsyncDisposable {
     await sending?.ended;
     try {
       await client.withdraw(to, id);
+      this.#fault('a2a.task.withdrawn');
       const answered = await this.#answered(client);
       // The answer was stored first: whoever reads the inbox has it, or gets it.
       if (answered.has(id)) return await this.ended(task, AbortSignal.timeout(receiptMs));
@@ -243,6 +257,7 @@ export class OutsideAsks implements AsyncDisposable {
     const startedAt = performance.now();
     const ended = client.deliver(message, options).then(
       () => {
+        this.#fault('a2a.task.asked');
         this.#options.tasks.sent(id);
         return undefined;
       },
@@ -342,6 +357,7 @@ export class OutsideAsks implements AsyncDisposable {
       const task = id === undefined ? undefined : this.#options.tasks.find(id);
       if (end && id !== undefined && task?.caller === client.agent)
         this.#change(id, { ...end, at: this.#now() });
+      if (end) this.#fault('a2a.answer.stored');
       // Nobody reads other messages to a caller: their senders are told so.
       if (end) await client.ack([seq]);
       else await client.nack([seq], { dead: true, reason: 'a caller from outside reads only answers' });

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { AgentCard } from '@a2a-js/sdk';
 import { type BrokerClient, type ConnectOptions, connectBroker } from '@signalbox/client';
 import { limitsOf, SignalboxError } from '@signalbox/protocol';
-import { Budget, defaultA2aLimits, defaultFaceLimits, type FaceLimits } from '@signalbox/serving';
+import { Budget, defaultA2aLimits, defaultFaceLimits, type FaceLimits, type Fault } from '@signalbox/serving';
 import { openSqliteOutsideTasks } from '@signalbox/store/outside-tasks';
 import {
   type AgentServer,
@@ -39,6 +39,8 @@ export interface RunA2aOptions {
   /** The version that the cards tell. */
   version: string;
   log: Log;
+  /** See `OutsideAsksOptions.fault`. */
+  fault?: Fault;
   /** The longest wait of a blocking call, in milliseconds; default 50 s. */
   blockMs?: number;
 }
@@ -72,6 +74,7 @@ export async function runA2a(options: RunA2aOptions): Promise<RunningA2a> {
     deadlineMs: a2a.deadlineMs,
     keepMs: a2a.keepMs,
     log,
+    fault: options.fault,
   });
   const report = withLevels(log, {
     face_agent_connected: 'info',

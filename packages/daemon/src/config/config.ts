@@ -261,7 +261,11 @@ function settleA2a(document: NonNullable<ConfigDocument['a2a']>, directory: stri
       to: agent.to ?? name,
       name: agent.name ?? name,
       description: agent.description,
-      skills: (agent.skills ?? []).map(({ tags = [], examples = [], ...skill }) => ({ ...skill, tags, examples })),
+      skills: (agent.skills ?? []).map(({ tags = [], examples = [], ...skill }) => ({
+        ...skill,
+        tags,
+        examples,
+      })),
     },
   ]);
   return {

@@ -253,7 +253,8 @@ const skillSchema = z.strictObject({
   examples: z.array(nonEmpty).optional().describe('messages that it answers; default none'),
 });
 
-const outsideAgentSchema = z.strictObject(
+/** An agent for clients of A2A as an entry of `a2a.agents` is written. */
+export const outsideAgentSchema = z.strictObject(
   {
     to: z
       .string()
@@ -262,7 +263,12 @@ const outsideAgentSchema = z.strictObject(
       .describe('agent or group that is asked; default the agent of this name'),
     name: nonEmpty.optional().describe('its name on its card; default the name of the entry'),
     description: nonEmpty.describe('what its card says of it; must be there'),
-    skills: z.array(skillSchema).optional().describe('its skills on the card; default none'),
+    skills: z
+      .array(skillSchema)
+      .optional()
+      .describe(
+        'its skills on the card, each with id, name and description, and perhaps tags and examples; default none',
+      ),
   },
   { error: 'must have a description, as in { description: answers questions about our products }' },
 );
@@ -278,7 +284,11 @@ const a2aSchema = z.strictObject({
       'agents that clients of A2A may ask, by the name in their addresses: /a2a/NAME; no other agent can be asked or seen; must be there',
     ),
   roles: z
-    .array(roleSchema)
+    .array(
+      roleSchema.refine((role) => permissionsOfRole(role).length === 0 && role !== 'orchestrator', {
+        error: ({ input }) => `must not be '${String(input)}': callers from outside have a role of their own`,
+      }),
+    )
     .min(1, { error: 'must name at least one role, as in roles: [outside]' })
     .describe('roles whose tokens clients may use; must be there'),
   url: originSchema

@@ -1,4 +1,3 @@
-import { isOutsideId } from '@signalbox/protocol';
 import { quotedLines } from '@signalbox/protocol/internal';
 import { isQuestion } from './checked-out-messages.ts';
 import type { InboxMessage } from './inbox-message.ts';
@@ -19,7 +18,7 @@ export function attestedText(message: InboxMessage, title: string): string {
   const header = [
     title,
     `from: ${from} (role ${from_role}, address ${from_address})`,
-    isOutsideId(message.id) && 'sent: from outside, over A2A',
+    message.from_outside && 'sent: from outside, over A2A',
     `kind: ${kind}`,
     message.group !== undefined && `sent to the group: ${message.group}`,
     `id: ${message.id}`,
