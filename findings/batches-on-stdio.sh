@@ -50,7 +50,10 @@ http.close();
 http.closeAllConnections();
 
 const sdk = '@modelcontextprotocol/sdk/server';
-const stdio = { 'sdk 1.32.2': [`${sdk}/mcp.js`, `${sdk}/stdio.js`], 'server 2.4.0': ['@modelcontextprotocol/server', '@modelcontextprotocol/server/stdio'] };
+const stdio = {
+  'sdk 1.32.2': [`${sdk}/mcp.js`, `${sdk}/stdio.js`],
+  'server 2.4.0': ['@modelcontextprotocol/server', '@modelcontextprotocol/server/stdio'],
+};
 for (const [name, modules] of Object.entries(stdio)) {
   const server = spawn(process.execPath, ['server.mjs', ...modules], { stdio: ['pipe', 'pipe', 'inherit'] });
   for (const message of messages) server.stdin.write(`${JSON.stringify(message)}\n`);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A client of @modelcontextprotocol/sdk 1.32.2 checks structuredContent against the outputSchema of the tool, but only for tools of the page
-# of tools/list that it read last: reading a page forgets the schemas of the page before. So with a list of two pages a result that broke
-# its schema is refused, taken or refused, depending on what was read since. @modelcontextprotocol/client 2.4.0 reads all pages itself.
+# of tools/list that it read last: reading a page forgets the schemas of the page before. So it depends on the page read last whether a
+# result that breaks its schema is refused or taken. @modelcontextprotocol/client 2.4.0 reads all pages itself, and checks all tools.
 #
 # Seen on Linux with Node 24: results {"n": "text"} of tools that promise a number:
 #   sdk 1.32.2, page 1 read: first refused, second taken
@@ -43,8 +43,10 @@ async function start(Client, Transport) {
 }
 async function show(title, client) {
   const told = [];
-  for (const name of ['first', 'second'])
-    told.push(`${name} ${await client.callTool({ name, arguments: {} }).then(() => 'taken', ({ message }) => (/schema/.test(message) ? 'refused' : message))}`);
+  for (const name of ['first', 'second']) {
+    const call = client.callTool({ name, arguments: {} });
+    told.push(`${name} ${await call.then(() => 'taken', ({ message }) => (/schema/.test(message) ? 'refused' : message))}`);
+  }
   console.log(`${title}: ${told.join(', ')}`);
 }
 const old = await start(OldClient, OldTransport);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The official clients of MCP (@modelcontextprotocol/sdk 1.32.2 and client 2.4.0) send a client's secret by HTTP Basic as it is. RFC 6749
-# §2.3.1 has it form-encoded first, and oidc-provider 9.13.3, which is certified, decodes it. So a secret with a plus or a percent sign, as
-# base64 and many consoles make them, is refused as a wrong one, and the same secret works with oauth4webapi 3.8.8.
+# §2.3.1 has it form-encoded first, and oidc-provider 9.13.3, which is certified, decodes it. So a secret with a plus, as base64
+# makes them, or with a percent sign is refused as a wrong one, and the same secret works with oauth4webapi 3.8.8.
 #
 # Seen on Linux with Node 24, with sdk 1.32.2, client 2.4.0 and oauth4webapi:
 #   letters: token, token, token

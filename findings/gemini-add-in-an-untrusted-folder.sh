@@ -19,7 +19,7 @@ file=project/.gemini/settings.json
 
 # Names the servers and the other keys that the file has.
 names() {
-  node -p 'const { mcpServers, ...rest } = JSON.parse(fs.readFileSync(process.argv[1])); [...Object.keys(mcpServers), ...Object.keys(rest)].join(" ")' $file
+  node -p 'const { mcpServers, ...rest } = JSON.parse(fs.readFileSync(process.argv[1])); Object.keys({ ...mcpServers, ...rest }).join(" ")' $file
 }
 
 write() {

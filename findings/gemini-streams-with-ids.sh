@@ -51,7 +51,8 @@ const ask = {
 for (const [form, make] of Object.entries(forms)) {
   lines = make;
   const told = [];
-  for (const [name, read] of Object.entries(ask)) told.push(`${name} ${await read().then((texts) => JSON.stringify(texts.join('')), (e) => e.name)}`);
+  for (const [name, read] of Object.entries(ask))
+    told.push(`${name} ${await read().then((texts) => JSON.stringify(texts.join('')), (error) => error.name)}`);
   console.log(`${form}: ${told.join(', ')}`);
 }
 model.close();

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Two official servers answer each of several calls sent at once with success, and keep only some of them, often one: each call reads the file, changes
-# what it read and writes all of it. In @modelcontextprotocol/server-memory 2026.8.31 that loses entities, in server-filesystem 2026.8.31
-# edits of one file, whose answers even show the diff. Agent CLIs send the calls of one answer of their model at once.
+# Two official servers answer each of several calls sent at once with success, and keep only some of them, often one: each call reads the
+# file, changes what it read and writes all of it. In @modelcontextprotocol/server-memory 2026.8.31 that loses entities, in
+# server-filesystem 2026.8.31 edits of one file, whose answers even show the diff. Many agent CLIs send the calls of one answer of their
+# model at once.
 #
 # Seen on Linux with Node 24, by one client:
 #   create_entities, 5 at once: 5 succeed, not all are in the graph
