@@ -1,4 +1,4 @@
-import { listHolds, releaseHolds } from '@signalbox/client/operator';
+import { type HoldTarget, listHolds, readManifest, releaseHolds } from '@signalbox/client/operator';
 import { checkToolPattern } from '@signalbox/client/operator/internal';
 import { type Hold, SignalboxError } from '@signalbox/protocol';
 import { parseDuration } from '@signalbox/protocol/duration';
@@ -8,6 +8,7 @@ import type { ConnectionFlags } from '../connection/connection.ts';
 import { type OrchestratorFlag, orchestratorOf } from '../connection/orchestrator-request.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, oneLine, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
+import { toolNamed } from '../tools/tool-name.ts';
 import { type HoldTargetFlags, holdTarget } from './hold-target.ts';
 
 /** The options of `signalbox hold`. `agent` is who is held, and not who asks. */
@@ -32,8 +33,8 @@ export interface HoldsFlags extends ConnectionFlags {
 /** Places a hold and prints it. */
 export async function hold(flags: HoldFlags): Promise<void> {
   const { agent: _held, reason, until, cancelRunning, force = false, json, ...connection } = flags;
-  const target = holdTarget(flags);
-  if (!target)
+  const named = holdTarget(flags);
+  if (!named)
     throw new SignalboxError('usage', 'no option says what is held', {
       details: { hint: 'add --agent NAME, --role ROLE, --tool PATTERN or --all' },
     });
@@ -41,6 +42,7 @@ export async function hold(flags: HoldFlags): Promise<void> {
   const answer = await withSession(
     connection,
     async (session) => {
+      const target = await wholeTarget(named, session, flags);
       if (target.on === 'tool' && !force) await checkTools(session, target.name ?? '', flags);
       return await session.client.admin('hold', {
         ...target,
@@ -75,7 +77,10 @@ export async function release(ids: string[], flags: ReleaseFlags): Promise<void>
     );
   const released = await withSession(
     connection,
-    ({ client }) => releaseHolds(client, target ?? { ids }).catch((error) => throwUnknown(error, ids)),
+    async (session) => {
+      const whole = target && (await wholeTarget(target, session, {}));
+      return await releaseHolds(session.client, whole ?? { ids }).catch((error) => throwUnknown(error, ids));
+    },
     { changes: !json },
   );
   if (json) return printJson({ released });
@@ -135,6 +140,21 @@ function holdsTable(holds: readonly Hold[], now: number): string[] {
     oneLine(one.reason, 60),
   ]);
   return tableLines(['ID', 'HOLDS', 'BY', 'SINCE', 'ENDS', 'REASON'], rows);
+}
+
+/**
+ * Names the server of a tool that is named by its own name alone. Without an answer of the orchestrator, and for any other name, the target
+ * stays as it is.
+ */
+async function wholeTarget(
+  target: HoldTarget,
+  session: Session,
+  flags: OrchestratorFlag,
+): Promise<HoldTarget> {
+  const { on, name = '' } = target;
+  if (on !== 'tool' || /[:*]/.test(name)) return target;
+  const manifest = await readManifest(session.client, orchestratorOf(session, flags)).catch(() => undefined);
+  return { ...target, name: toolNamed(name, manifest?.tools?.map((tool) => tool.name) ?? []) };
 }
 
 /** Refuses a pattern that means no tool. Without an answer of the orchestrator the hold is placed all the same: it must not fail then. */
