@@ -78,8 +78,7 @@ test('A timeline is searched by tool and by outcome, stands in the address, and 
   expect(page.url()).toContain('tool=counter__ec');
   await page.locator('.line').click();
   const tree = await page.locator('.tree').textContent();
-  for (const part of ['mcp_request', 'tool call', 'mcp_reply', 'counter:echo'])
-    expect(tree).toContain(part);
+  for (const part of ['mcp_request', 'tool call', 'mcp_reply', 'counter:echo']) expect(tree).toContain(part);
   await page.reload();
   await expect.poll(() => page.locator('.line').count()).toBe(1);
   await show(page, here, 'timeline?outcome=locked');

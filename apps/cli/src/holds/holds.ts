@@ -1,4 +1,4 @@
-import { type HoldTarget, listHolds, readManifest, releaseHolds } from '@signalbox/client/operator';
+import { type HoldTarget, listHolds, queryOrchestrator, releaseHolds } from '@signalbox/client/operator';
 import { checkToolPattern } from '@signalbox/client/operator/internal';
 import { type Hold, SignalboxError } from '@signalbox/protocol';
 import { parseDuration } from '@signalbox/protocol/duration';
@@ -8,7 +8,6 @@ import type { ConnectionFlags } from '../connection/connection.ts';
 import { type OrchestratorFlag, orchestratorOf } from '../connection/orchestrator-request.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, oneLine, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
-import { toolNamed } from '../tools/tool-name.ts';
 import { type HoldTargetFlags, holdTarget } from './hold-target.ts';
 
 /** The options of `signalbox hold`. `agent` is who is held, and not who asks. */
@@ -144,17 +143,25 @@ function holdsTable(holds: readonly Hold[], now: number): string[] {
 
 /**
  * Names the server of a tool that is named by its own name alone. Without an answer of the orchestrator, and for any other name, the target
- * stays as it is.
+ * stays as it is. Throws `usage` if several servers have the tool.
  */
 async function wholeTarget(
   target: HoldTarget,
-  session: Session,
+  { client, ...session }: Session,
   flags: OrchestratorFlag,
 ): Promise<HoldTarget> {
   const { on, name = '' } = target;
   if (on !== 'tool' || /[:*]/.test(name)) return target;
-  const manifest = await readManifest(session.client, orchestratorOf(session, flags)).catch(() => undefined);
-  return { ...target, name: toolNamed(name, manifest?.tools?.map((tool) => tool.name) ?? []) };
+  const orchestrator = orchestratorOf({ client, ...session }, flags);
+  const matrix = await queryOrchestrator(client, orchestrator, { op: 'matrix' }).catch(() => undefined);
+  const tools = matrix?.tools ?? [];
+  if (tools.some(({ tool }) => tool === name)) return target;
+  const found = tools.flatMap(({ server, own }) => (own === name ? [`${server}:${own}`] : []));
+  if (found.length > 1)
+    throw new SignalboxError('usage', `several servers have a tool '${name}'`, {
+      details: { hint: `name one of them: ${found.join(', ')}` },
+    });
+  return { ...target, name: found[0] ?? name };
 }
 
 /** Refuses a pattern that means no tool. Without an answer of the orchestrator the hold is placed all the same: it must not fail then. */
