@@ -45,15 +45,3 @@ test('without signalbox_call_result the same call goes on waiting for the decisi
     structuredContent: { error: { code: 'approval_denied' } },
   });
 });
-
-test('A caller whose client is gone has left its call, and nothing runs when the decision is given.', async () => {
-  await using stack = await startAskingStack();
-  await using gone = await connectFace(await stack.executor('rosa'));
-  const ended = expect(gone.call(count, { n: 0 })).rejects.toThrow();
-  const [asked] = await stack.waits(1);
-  await gone.client.close();
-  await ended;
-  await expect.poll(async () => (await stack.pending())[0]?.left_at).toBeTypeOf('number');
-  await stack.decide(asked!.id, { verdict: 'approve' });
-  expect(stack.ran('count')).toEqual([]);
-});

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { startAskingStack } from '../support/approvals/asking-stack.ts';
 import { connectFace } from '../support/worker/mcp-client.ts';
@@ -78,3 +79,20 @@ test('The same call, made again while the decision is out, waits in place of the
   await stack.decide(waiting!.id, { verdict: 'approve' });
   expect(await second).toHaveProperty('result.success', true);
 });
+
+test.each(['before', 'after'])(
+  'A caller whose client is gone has left its call, and nothing runs when the decision is given: gone %s the call began to wait.',
+  async (when) => {
+    await using stack = await startAskingStack();
+    await using gone = await connectFace(await stack.executor('rosa'));
+    const ended = expect(gone.call(count, { n: 0 })).rejects.toThrow();
+    if (when === 'after') await stack.waits(1);
+    else await nextTurn();
+    await gone.client.close();
+    await ended;
+    await expect.poll(async () => (await stack.pending())[0]?.left_at).toBeTypeOf('number');
+    const [asked] = await stack.pending();
+    await stack.decide(asked!.id, { verdict: 'approve' });
+    expect(stack.ran('count')).toEqual([]);
+  },
+);

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -46,8 +46,8 @@ export async function startSignalbox(
     worker: { http: '127.0.0.1:0' },
     mcpServers: { everything, journaled: { ...everything, neverRepeat: ['*'] } },
   };
-  const sections = Object.entries(added).map(([name, value]) => `${name}: ${JSON.stringify(value)}\n`);
-  await appendFile(join(home, 'signalbox.yaml'), sections.join(''));
+  const file = join(home, 'signalbox.yaml');
+  await writeFile(file, withKeys(await readFile(file, 'utf8'), added));
   const { ready } = opened.use(await startUp([command], { home, env }));
   const { broker, orchestrator, face } = ready;
   const names = Array.from({ length: workers }, (_, at) => `worker-${at}`);
@@ -71,4 +71,18 @@ export async function startSignalbox(
     pids: { face: face!.pid, broker: broker.pid, orchestrator: orchestrator.pid },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+/** Adds keys to the sections of a `signalbox.yaml`. A section that the file does not have yet is added. */
+function withKeys(text: string, added: Record<string, object>): string {
+  const names = new Set(text.match(/^\w+(?=:$)/gm));
+  const inserted = text.replace(/^(\w+):$/gm, (line, name: string) => line + linesOf(added[name] ?? {}));
+  const others = Object.entries(added).filter(([name]) => !names.has(name));
+  return inserted + others.map(([name, keys]) => `${name}:${linesOf(keys)}\n`).join('');
+}
+
+function linesOf(keys: object): string {
+  return Object.entries(keys)
+    .map(([name, value]) => `\n  ${name}: ${JSON.stringify(value)}`)
+    .join('');
 }

@@ -9,7 +9,7 @@ import { Drawer, Facts } from '../parts/drawer.tsx';
 import { bytes, counted, duration, timeOf } from '../parts/numbers.ts';
 import { StateMark, type Tone } from '../parts/state-mark.tsx';
 import { Table } from '../parts/table.tsx';
-import { Block, Name, Text } from '../parts/text.tsx';
+import { Block, Line, Name, Text } from '../parts/text.tsx';
 import { View } from '../parts/view.tsx';
 import { isOverTime, OverTimeTabs, OverTimeView } from './over-time.tsx';
 
@@ -95,9 +95,9 @@ export function ServersView() {
                 width: '6rem',
                 isNumber: true,
                 isOptional: true,
-                cell: ({ memory_bytes }) => memory(memory_bytes),
+                cell: memory,
               },
-              { title: 'Last error', cell: ({ last_error }) => <Name>{last_error ?? '–'}</Name> },
+              { title: 'Last error', cell: ({ last_error }) => <Line>{last_error ?? '–'}</Line> },
             ]}
           />
         )}
@@ -120,6 +120,7 @@ function Details({ of }: { of: ServerReport }) {
   const isStopped = of.state === 'stopped';
   return (
     <Drawer title={name} onClose={() => setParams({ server: undefined })}>
+      <Why of={of} />
       <Facts
         of={[
           ['State', <State key="state" of={of} />],
@@ -128,7 +129,7 @@ function Details({ of }: { of: ServerReport }) {
           ['Instances', `${instances}${pids.length > 0 ? `, pids ${pids.join(', ')}` : ''}`],
           ['Up for', uptime_ms === undefined ? undefined : duration(uptime_ms)],
           ['Restarts', String(restarts)],
-          ['Memory', memory(of.memory_bytes)],
+          ['Memory', pids.length === 0 ? undefined : memory(of)],
           [
             'Calls',
             `${of.calls.toLocaleString('en')} so far, ${of.in_flight} running, ${of.waiting} waiting`,
@@ -148,13 +149,15 @@ function Details({ of }: { of: ServerReport }) {
           [
             'Times',
             p50_ms === undefined || p95_ms === undefined
-              ? 'unknown'
+              ? undefined
               : `p50 ${duration(p50_ms)}, p95 ${duration(p95_ms)}`,
           ],
-          ['Last error', of.last_error === undefined ? undefined : <Text key="error">{of.last_error}</Text>],
-          ...(of.start_failure?.advice ?? []).map(
-            (text) => ['Advice', <Text key={text}>{text}</Text>] as const,
-          ),
+          [
+            'Last error',
+            of.last_error === undefined || isFailing(of) ? undefined : (
+              <Text key="error">{of.last_error}</Text>
+            ),
+          ],
         ]}
       />
       <a href={hrefOf('servers', { server: name, part: 'over-time' })}>Calls and times over time</a>
@@ -176,7 +179,7 @@ function Details({ of }: { of: ServerReport }) {
           </ul>
         </>
       )}
-      {of.stderr_tail !== '' && (
+      {of.stderr_tail !== '' && !isFailing(of) && (
         <>
           <h3>Standard error</h3>
           <Block label="Standard error">{of.stderr_tail}</Block>
@@ -201,7 +204,36 @@ function Details({ of }: { of: ServerReport }) {
   );
 }
 
-function memory(count: number | undefined) {
+/** True if a server does not work, or gets no calls. */
+function isFailing({ state, circuit }: ServerReport): boolean {
+  return tones[state] === 'bad' || circuit !== 'closed';
+}
+
+/** Says first why a server fails, and what helps. */
+function Why({ of }: { of: ServerReport }) {
+  const { last_error, start_failure, consecutive_failures: inRow } = of;
+  if (!isFailing(of)) return null;
+  return (
+    <section class="warning" aria-label="Why">
+      <p>
+        <Text>
+          {last_error ??
+            (inRow > 0 ? `${counted(inRow, 'call')} failed in a row.` : 'Its last error is unknown.')}
+        </Text>
+      </p>
+      {start_failure?.advice?.map((text) => (
+        <p key={text}>
+          <Text>{text}</Text>
+        </p>
+      ))}
+      {of.stderr_tail !== '' && <Block label="Standard error">{of.stderr_tail}</Block>}
+    </section>
+  );
+}
+
+/** Shows the memory of the processes of a server, if it has some on this machine. */
+function memory({ memory_bytes: count, pids }: ServerReport) {
+  if (pids.length === 0) return '–';
   return count === undefined ? <span class="unknown">unknown</span> : bytes(count);
 }
 

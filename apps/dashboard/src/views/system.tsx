@@ -95,12 +95,12 @@ function Figures({ of: { broker, hold }, at }: { of: Status; at: number }) {
 }
 
 function Rate({ of }: { of: number | undefined }) {
-  return of === undefined ? <span class="unknown">unknown</span> : perSecond(of);
+  return <>{of === undefined ? 'counting …' : perSecond(of)}</>;
 }
 
 /** Shows the median and the 95th percentile since the broker started. */
 function latency({ p50_ms, p95_ms }: Broker['activity']['commits']) {
-  if (p50_ms === undefined || p95_ms === undefined) return <span class="unknown">unknown</span>;
+  if (p50_ms === undefined || p95_ms === undefined) return 'none so far';
   return (
     <span title="Since the broker started: half of them were quicker, and 19 of 20.">
       {shortTime(p50_ms)}, p95 {shortTime(p95_ms)}

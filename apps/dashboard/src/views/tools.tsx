@@ -41,7 +41,15 @@ function Access() {
     >
       <ToolTabs />
       {found && 'missing' in found && <MissingNote message={found.missing.message} />}
-      {matrix && <Explain key={`${role} ${tool}`} role={role ?? ''} tool={tool ?? ''} />}
+      {matrix && (
+        <Explain
+          key={`${role} ${tool}`}
+          role={role ?? ''}
+          tool={tool ?? ''}
+          roles={matrix.roles}
+          tools={matrix.tools.map(nameOf)}
+        />
+      )}
       {matrix && (
         <div class="filters">
           <Filter label="Server or tool" value={text} onChange={(next) => setParams({ text: next })} />

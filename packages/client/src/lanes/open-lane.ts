@@ -6,10 +6,18 @@ import {
   type Message,
   replyIdOf,
 } from '@signalbox/protocol';
+import type { Clock } from '../clock.ts';
 import { LaneSocket } from './lane-socket.ts';
 
 /** The most characters of one frame of an orchestrator: the longest message of any broker, and its header. */
 const maxLength = 64 * 1024 * 1024;
+
+/**
+ * An ack waits for the next request, which takes it along: an ack of its own wakes the orchestrator in the moment in which the agent, its
+ * worker and the orchestrator want to run for the next call. It waits at most this time, in milliseconds, while at most so many replies and
+ * characters of them wait.
+ */
+const acksWait = { ms: 10, replies: 64, length: 64 * 1024 };
 
 /** The sender of what the broker itself would say. */
 const broker = { agent: 'broker', address: 'broker', role: 'broker' };
@@ -31,6 +39,7 @@ interface OpenLaneOptions {
   path: string;
   ticket: string;
   proof: string;
+  clock: Pick<Clock, 'startTimer'>;
   receiver: () => LaneReceiver;
   opened: () => void;
   over: () => void;
@@ -42,8 +51,12 @@ export class OpenLane {
   readonly #options: OpenLaneOptions;
   readonly #socket: LaneSocket;
   readonly #waiting = new Set<string>();
-  /** Replies that were received and not acked. */
+  /** Replies that were received, and that the agent does not have yet. */
   #unacked = 0;
+  /** Replies that the agent has, and of which the orchestrator was not told. */
+  #acks: string[] = [];
+  #lengthToAck = 0;
+  #isAckTimerSet = false;
   #epoch: string | undefined;
   #isOpen = false;
   #isFinishing = false;
@@ -74,6 +87,7 @@ export class OpenLane {
   /** Sends a request with a lifetime in milliseconds. */
   request({ id, kind, thread, traceparent }: DeliverFrame, body: string, remainingMs: number): void {
     this.#waiting.add(id);
+    this.#sendAcks();
     this.#socket.send(
       {
         ...{ type: 'request', id, kind, remaining_ms: Math.min(frameDefaults.ttlMs, Math.ceil(remainingMs)) },
@@ -92,7 +106,15 @@ export class OpenLane {
   /** Says that the agent has the reply to a request. */
   ack(id: string): void {
     this.#unacked--;
-    this.#socket.send({ type: 'ack', ids: [id] });
+    this.#acks.push(id);
+    if (this.#acks.length >= acksWait.replies || this.#lengthToAck > acksWait.length) this.#sendAcks();
+    else if (!this.#isAckTimerSet) {
+      this.#isAckTimerSet = true;
+      this.#options.clock.startTimer(() => {
+        this.#isAckTimerSet = false;
+        this.#sendAcks();
+      }, acksWait.ms);
+    }
     this.#endIfIdle();
   }
 
@@ -105,8 +127,20 @@ export class OpenLane {
   /** Ends the lane at once. */
   close(): void {
     // Nothing has been asked of an orchestrator that has not answered, and it might never read the end.
-    if (this.#isOpen) this.#socket.end();
+    if (this.#isOpen) this.#end();
     else this.#socket.destroy();
+  }
+
+  #sendAcks(): void {
+    if (this.#acks.length === 0) return;
+    this.#socket.send({ type: 'ack', ids: this.#acks });
+    this.#acks = [];
+    this.#lengthToAck = 0;
+  }
+
+  #end(): void {
+    this.#sendAcks();
+    this.#socket.end();
   }
 
   #receive(frame: LaneFrame, body: string | undefined): void {
@@ -126,6 +160,7 @@ export class OpenLane {
       case 'reply':
         if (!this.#waiting.delete(frame.id)) return;
         this.#unacked++;
+        this.#lengthToAck += body?.length ?? 0;
         receiver().received(
           {
             ...this.#message(frame.id, frame.kind, body, replyIdOf(frame.id)),
@@ -166,7 +201,7 @@ export class OpenLane {
   }
 
   #endIfIdle(): void {
-    if (this.#isFinishing && this.#waiting.size === 0 && this.#unacked === 0) this.#socket.end();
+    if (this.#isFinishing && this.#waiting.size === 0 && this.#unacked === 0) this.#end();
   }
 
   #over(): void {

@@ -129,7 +129,7 @@ export class RequesterLane {
     if (place === undefined) return;
     const { promise, resolve } = Promise.withResolvers<OpenLane | undefined>();
     const opening = new OpenLane({
-      ...{ orchestrator, address, id, proof, path: place, ticket },
+      ...{ orchestrator, address, id, proof, path: place, ticket, clock },
       receiver,
       opened: () => resolve(opening),
       over: () => {

@@ -32,7 +32,9 @@ export { type HistoryMessage, readHistory } from './history/history.ts';
 export {
   forgetThread,
   type KeptMessage,
+  type KeptTexts,
   listThreads,
+  readTexts,
   readThread,
   type ThreadsPage,
   type Transcript,

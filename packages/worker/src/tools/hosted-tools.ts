@@ -93,8 +93,8 @@ type EndOfWait = RoundResult | { approval: string } | { task: TaskFields };
 /**
  * Makes one round of a call, and resolves when its client need not wait any longer. Rejects when the client hangs up.
  *
- * The client's abort cancels the call except in two cases: the call is a task, as the client was told, or the client hung up while the call
- * did not wait for a person. A cancelled call never runs on a decision, and people can still make that decision for the next call.
+ * The client's abort cancels the call, unless the call is a task, as the client was told. If the client hangs up, only a call that waits for a
+ * person is cancelled, or that begins to do so later. A cancelled call never runs on a decision, and people can still make that decision for the next call.
  */
 function endOfWait(
   executor: McpProxyExecutor,
@@ -126,12 +126,15 @@ function endOfWait(
     const wait = mayBeTask ? new TaskWait(executor, requestId, taskAfterMs) : undefined;
     wait?.began.then(end, fail);
     const cancellation = new Cancellation();
+    let hasHungUp = false;
     const onAbort = (): void => {
-      const hasHungUp = signal.reason === clientGone;
+      hasHungUp = signal.reason === clientGone;
       if (hasHungUp) fail(new Error('the client has hung up'));
+      if (!hasHungUp || decision?.approval !== undefined) cancel();
+    };
+    const cancel = (): void => {
       // Another process makes a call with a key again, and waits for it.
-      const goesOn = wait?.isTask === true || (hasHungUp && (key !== undefined || !decision?.approval));
-      if (!goesOn) cancellation.abort(signal.reason);
+      if (wait?.isTask !== true && !(hasHungUp && key)) cancellation.abort(signal.reason);
     };
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
@@ -147,6 +150,11 @@ function endOfWait(
     };
     if (decision)
       execute.onAwaitingApproval = (approval) => {
+        if (hasHungUp) {
+          // The call began to wait before its client hung up, or after that.
+          if (approval !== undefined) cancel();
+          return;
+        }
         decision.awaits(approval);
         if (approval !== undefined) wait?.hurry();
         call.onAwaitingApproval?.(approval);

@@ -22,7 +22,7 @@ import { audit, auditChain, failures, history, readSamples, stats, waiting } fro
 import { listSchedules } from './schedules.ts';
 import { signInLink } from './sign-in.ts';
 import { tail } from './tail.ts';
-import { forgetThread, listThreads, readThread } from './threads.ts';
+import { forgetThread, listThreads, readTexts, readThread } from './threads.ts';
 import { issueToken, listTokens, revokeAgentTokens, revokeToken } from './tokens.ts';
 
 const operations: { [Op in AdminOp]: Operation<Op> } = {
@@ -38,6 +38,7 @@ const operations: { [Op in AdminOp]: Operation<Op> } = {
   history,
   threads: listThreads,
   thread: readThread,
+  texts: readTexts,
   thread_forget: forgetThread,
   audit,
   audit_chain: auditChain,
@@ -71,6 +72,7 @@ const reads: { [Op in AdminOp]?: (params: AdminParams<Op>) => ReadEvent } = {
     name: search === undefined ? agent : 'search',
   }),
   thread: ({ thread }) => ({ code: 'threads_read', detail: 'one thread', name: thread }),
+  texts: () => ({ code: 'threads_read', detail: 'beginnings of texts', name: 'texts' }),
   audit: () => ({ code: 'audit_read', detail: 'entries by time' }),
   audit_chain: ({ kind }) => ({ code: 'audit_read', detail: `the chain of kind '${kind}'` }),
   tail: ({ on, agent }) => ({

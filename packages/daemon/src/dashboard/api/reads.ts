@@ -5,7 +5,6 @@ import {
   listHolds,
   listSchedules,
   listStandingApprovals,
-  listThreads,
   listTokens,
   listWebhooks,
   queryOrchestrator,
@@ -26,6 +25,7 @@ import { z } from 'zod';
 import { readAttention } from '../attention/read-attention.ts';
 import { type ApiContext, type ApiOperation, operation } from './operation.ts';
 import { isMissing, orMissing } from './or-missing.ts';
+import { searchThreads } from './threads.ts';
 import { searchTimeline, timelineQuery } from './timeline.ts';
 
 const { admin, request, frame } = operationPermissions;
@@ -124,15 +124,17 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
     method: 'GET',
     needs: admin.threads,
     meaning:
-      'What `signalbox thread` shows: threads whose bodies are kept, the one with the newest message first. Observers are shown no text.',
+      'What `signalbox thread` shows: threads whose bodies are kept, the one with the newest message first. `tool` and `outcome` are parts of what the timeline shows, `searched_since` a time. Observers are shown no text.',
     params: z.object({
       agent: text.optional(),
+      tool: text.optional(),
+      outcome: text.optional(),
       search: text.optional(),
       cursor: z.coerce.number().int().min(1).optional(),
       limit: count(200, 50),
     }),
-    run: async ({ client }, { agent, search, cursor, limit }) => {
-      const page = await listThreads(client, { agent: agent || undefined, search, cursor, limit });
+    run: async (context, query) => {
+      const page = await searchThreads(context, query);
       const threads = page.threads.map((one) => {
         const { text: said, ...newest } = one.newest;
         return {
@@ -289,9 +291,13 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
   tokens: operation({
     method: 'GET',
     needs: admin.token_list,
-    meaning: 'What `signalbox token list` shows. Sessions of the dashboard are marked as `session`.',
+    meaning:
+      'What `signalbox token list` shows. Sessions of the dashboard are marked as `session`. `roles` are those that the configuration lists.',
     params: none,
-    run: async ({ client }) => ({ tokens: await listTokens(client) }),
+    run: async ({ client, listed }) => ({
+      tokens: await listTokens(client),
+      roles: Object.keys(listed?.().roles ?? {}),
+    }),
   }),
   audit: operation({
     method: 'GET',
