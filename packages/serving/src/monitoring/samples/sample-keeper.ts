@@ -98,7 +98,7 @@ export class SampleKeeper implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
-    await this.tick();
+    await this.#tickOrWarn();
     this.#endMinute();
     await this.#write();
   }
