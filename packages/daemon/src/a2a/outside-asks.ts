@@ -69,6 +69,8 @@ const againMs = 5_000;
 const graceMs = 10 * 60_000;
 /** The code of an error of the disk, after which nothing is promised any more. */
 const diskFailed = 'storage_failed';
+/** The most messages of a caller that are sent at a time when it comes back. */
+const sentAtOnce = 16;
 /** The most messages that one look into an inbox reads. */
 const peekedMessages = 100;
 
@@ -182,8 +184,11 @@ export class OutsideAsks implements AsyncDisposable {
     const { promise, resolve } = Promise.withResolvers<void>();
     const listeners = this.#listeners.get(id) ?? new Set();
     this.#listeners.set(id, listeners.add(resolve));
-    signal.addEventListener('abort', () => resolve(), { once: true });
+    const stop = () => resolve();
+    signal.addEventListener('abort', stop, { once: true });
     await promise;
+    // Node keeps a signal that depends on others as long as it has a listener.
+    signal.removeEventListener('abort', stop);
     listeners.delete(resolve);
     if (listeners.size === 0) this.#listeners.delete(id);
   }
@@ -368,13 +373,24 @@ export class OutsideAsks implements AsyncDisposable {
     void this.#takeAnswers(client, messages).catch((thrown) => {
       if (client.state.name !== 'closed') this.#unreadable(client, thrown);
     });
-    const unsent = this.#options.tasks
-      .open(client.agent)
-      .filter(({ id, isSent }) => !isSent && !this.#sending.has(id));
+    this.#sendUnsent(client).catch((thrown) => this.#unreadable(client, thrown));
+  }
+
+  /** Sends what had no receipt, the oldest first, a few at a time. */
+  async #sendUnsent(client: BrokerClient): Promise<void> {
+    const { tasks } = this.#options;
+    const unsent = tasks.unsent(client.agent).filter((id) => !this.#sending.has(id));
     if (unsent.length === 0) return;
     // One that was answered is no longer known to the broker after a time, and would be asked again.
     const answered = await this.#answered(client);
-    for (const task of unsent) if (!answered.has(task.id)) this.#deliver(client, task);
+    for (const id of unsent) {
+      const task = tasks.find(id);
+      if (!task || isFinalState(task.state) || answered.has(id) || this.#sending.has(id)) continue;
+      if (client.state.name === 'closed' || this.ending.aborted) return;
+      this.#deliver(client, task);
+      const busy = [...this.#sending.values()].filter(({ caller }) => caller === client.agent);
+      if (busy.length >= sentAtOnce) await Promise.race(busy.map(({ ended }) => ended));
+    }
   }
 
   async #takeAnswers(client: BrokerClient, messages: AsyncIterable<Message>): Promise<void> {
@@ -444,9 +460,8 @@ export class OutsideAsks implements AsyncDisposable {
     tasks.forgetEnded(now - keepMs);
     for (const [caller, [reader]] of this.#clients) {
       if (reader?.state.name !== 'ready') continue;
-      for (const { id, deadlineAt } of tasks.open(caller)) {
-        if (deadlineAt + graceMs < now) this.#change(id, { state: 'failed', at: now, reason: unanswered });
-      }
+      for (const id of tasks.overdue(caller, now - graceMs))
+        this.#change(id, { state: 'failed', at: now, reason: unanswered });
     }
   }
 }

@@ -92,10 +92,15 @@ export interface OutsideTasks extends AsyncDisposable {
   synced(): Promise<void>;
   /** Forgets a task. */
   remove(id: string): void;
-  /** Returns the tasks of a caller that have not ended. */
-  open(caller: string): OutsideTask[];
-  /** Returns a page of tasks, and the number of all that the query selects. */
-  list(query: OutsideTaskQuery): { tasks: OutsideTask[]; total: number };
+  /** Returns the ids of a caller's tasks that have not ended and whose messages the broker does not have yet, the oldest first. */
+  unsent(caller: string): string[];
+  /** Returns the ids of a caller's tasks that have not ended, although their deadline was before a time. */
+  overdue(caller: string, before: number): string[];
+  /**
+   * Returns a page of tasks, and the number of all that the query selects. The page ends earlier than at its limit if its messages and
+   * answers get long; `isMore` says whether there are others.
+   */
+  list(query: OutsideTaskQuery): { tasks: OutsideTask[]; total: number; isMore: boolean };
   usage(caller: string): Readonly<OutsideUsage>;
   /** Forgets the tasks that ended before a time, and returns their number. */
   forgetEnded(before: number): number;

@@ -69,7 +69,24 @@ test('A list has the tasks of its scope only, the last changed first, in pages.'
   expect(idsOf(tasks, { state: 'submitted' })).toEqual(['c', 'b']);
   expect(idsOf(tasks, { since: 5 })).toEqual(['a']);
   expect(idsOf(tasks, { context: 'other' })).toEqual([]);
-  expect(tasks.open('ann').map(({ id }) => id)).toEqual(['b', 'other-agent', 'other-tenant', 'c']);
+  expect(tasks.unsent('ann')).toEqual(['b', 'other-agent', 'other-tenant', 'c']);
+  tasks.sent('b');
+  expect(tasks.unsent('ann')).toEqual(['other-agent', 'other-tenant', 'c']);
+  expect(tasks.overdue('ann', 101)).toHaveLength(4);
+  expect(tasks.overdue('ann', 100)).toEqual([]);
+});
+
+test('A page of long tasks ends early, and says that there are more.', async () => {
+  await using tasks = await openSqliteOutsideTasks(file);
+  const message = JSON.stringify('x'.repeat(3 * 1024 * 1024));
+  for (const id of ['a', 'b', 'c']) await tasks.add(task(id, { message }));
+  const query = { caller: 'ann', agent: 'rosa', tenant: '', limit: 3 };
+  const { tasks: page, isMore, total } = tasks.list(query);
+  expect([page.map(({ id }) => id), isMore, total]).toEqual([['c', 'b'], true, 3]);
+  expect(tasks.list({ ...query, after: { changedAt: 1, id: 'b' } })).toMatchObject({
+    isMore: false,
+    total: 3,
+  });
 });
 
 test('Usage follows what is added, answered and forgotten.', async () => {

@@ -60,6 +60,8 @@ type Value = string | number | null;
 
 /** The pages of the log at which SQLite copies them into the file: 32 MiB. */
 const checkpointPages = 8192;
+/** The length of messages and answers, in characters, after which a page of a list ends. */
+const pageLength = 4 * 1024 * 1024;
 /** The longest wait for a process that is about to close the file, in milliseconds. The wait blocks the event loop. */
 const busyTimeoutMs = 1000;
 
@@ -169,14 +171,21 @@ class SqliteOutsideTasks implements OutsideTasks {
     this.#forget('id = ?', id);
   }
 
-  open(caller: string): OutsideTask[] {
-    return this.#rows(
-      `SELECT ${columns} FROM ${tables} WHERE caller = ? AND state IN ('submitted', 'working') ORDER BY created_at, id`,
+  unsent(caller: string): string[] {
+    return this.#all<string>(
+      `SELECT id FROM task WHERE caller = ? AND state IN ('submitted', 'working') AND is_sent = 0 ORDER BY created_at, id`,
       caller,
     );
   }
 
-  list(query: OutsideTaskQuery): { tasks: OutsideTask[]; total: number } {
+  overdue(caller: string, before: number): string[] {
+    return this.#all<string>(
+      `SELECT id FROM task WHERE caller = ? AND state IN ('submitted', 'working') AND deadline_at < ?`,
+      ...[caller, before],
+    );
+  }
+
+  list(query: OutsideTaskQuery): { tasks: OutsideTask[]; total: number; isMore: boolean } {
     const { caller, agent, tenant, context, state, since, after, limit } = query;
     const wheres = ['caller = ?', 'agent = ?', 'tenant = ?'];
     const values: Value[] = [caller, agent, tenant];
@@ -192,8 +201,15 @@ class SqliteOutsideTasks implements OutsideTasks {
       ...values,
     );
     if (after !== undefined) add('(changed_at, id) < (?, ?)', after.changedAt, after.id);
-    const page = `SELECT ${columns} FROM ${tables} WHERE ${wheres.join(' AND ')} ORDER BY changed_at DESC, id DESC LIMIT ?`;
-    return { tasks: this.#rows(page, ...values, limit), total };
+    const page = `SELECT ${columns} FROM ${tables} WHERE ${wheres.join(' AND ')} ORDER BY changed_at DESC, id DESC`;
+    const tasks: OutsideTask[] = [];
+    let length = 0;
+    for (const row of this.#statement(page).iterate(...values) as IterableIterator<Row>) {
+      if (tasks.length >= limit || length > pageLength) return { tasks, total, isMore: true };
+      tasks.push(taskOf(row));
+      length += row.message.length + (row.result?.length ?? 0);
+    }
+    return { tasks, total, isMore: false };
   }
 
   usage(caller: string): OutsideUsage {
