@@ -43,13 +43,12 @@ export function protocolTables(): Record<string, string> {
     operations: Object.keys(adminOperations()).map(operation).join('\n\n'),
     permissions: permissionTable(),
     'audit-codes': table(
-      ['code', 'kind', 'counted', 'meaning'],
+      ['code', 'kind', 'meaning'],
       Object.entries(auditCodes)
         .filter(([code]) => !(code in errorCodes))
         .map(([code, { kind, merged, meaning }]) => [
           `\`${code}\``,
-          `\`${kind}\``,
-          yesOrNo(merged === true),
+          `\`${kind}\`${merged === true ? ', counted' : ''}`,
           meaning,
         ]),
     ),
@@ -126,8 +125,8 @@ export function protocolTables(): Record<string, string> {
         Object.entries(entries).map(([name, limit]) => [
           `\`${group}.${name}\``,
           figure(limit.default),
-          figure(limit.privileged ?? limit.default),
-          yesOrNo(limit.perRole === true),
+          limit.privileged === undefined ? '' : figure(limit.privileged),
+          limit.perRole === true ? 'yes' : '',
         ]),
       ),
     )}
@@ -166,22 +165,22 @@ function referencesOf(name: string): string[] {
 }
 
 function permissionTable(): string {
-  const names = Object.keys(permissions) as Permission[];
-  const askedBy = {
-    admin: (op: string) => `\`${op}\` of \`admin\``,
-    request: (op: string) => `\`${op}\` of an \`mcp_request\``,
-    frame: (type: string) => `\`${type}\` for others`,
-    http: (path: string) => `\`GET /${path}\``,
+  const askedOf = {
+    admin: 'operations of `admin`',
+    request: 'an `op` of an `mcp_request`',
+    frame: 'frames about others',
+    http: 'HTTP',
   };
-  const rows = Object.entries(operationPermissions).flatMap(([asked, operations]) =>
-    Object.entries<readonly Permission[]>(operations).map(([op, needs]) => [
-      askedBy[asked as keyof typeof askedBy](op),
-      ...names.map((name) => (needs.includes(name) ? 'yes' : '')),
-    ]),
-  );
+  const rows = Object.entries(operationPermissions).flatMap(([asked, operations]) => {
+    const allowed = new Map<string, string[]>();
+    for (const [op, needs] of Object.entries<readonly Permission[]>(operations)) {
+      const who = needs.map((name) => `\`${name}\``).join(', ');
+      allowed.set(who, [...(allowed.get(who) ?? []), asked === 'http' ? `\`GET /${op}\`` : `\`${op}\``]);
+    }
+    return [...allowed].map(([who, ops]) => [askedOf[asked as keyof typeof askedOf], who, ops.join(', ')]);
+  });
   const meanings = Object.entries(permissions).map(([name, meaning]) => [`\`${name}\``, meaning]);
-  const heads = names.map((name) => `\`${name}\``);
-  return `${table(['permission', 'meaning'], meanings)}\n\n${table(['operation', ...heads], rows)}`;
+  return `${table(['permission', 'meaning'], meanings)}\n\n${table(['what', 'who may', 'names'], rows)}`;
 }
 
 function operation(op: string): string {
@@ -190,8 +189,8 @@ function operation(op: string): string {
   return [
     `### \`${op}\``,
     params.description!,
-    ...(Object.keys(params.properties ?? {}).length > 0 ? [fieldTable('parameter', params)] : []),
-    fieldTable('field of the result', result),
+    ...withLead('Parameters:', fieldList(params)),
+    ...withLead('Result:', fieldList(result)),
   ].join('\n\n');
 }
 
@@ -200,19 +199,25 @@ function frames(side: 'Client' | 'Broker' | 'Lane', types: string[]): string {
 }
 
 function section(heading: string, node: SchemaNode): string {
-  const text = node.description === undefined ? '' : `${node.description}\n\n`;
-  return `### ${heading}\n\n${text}${fieldTable('field', node)}`;
+  return [`### ${heading}`, node.description ?? '', fieldList(node)]
+    .filter((part) => part !== '')
+    .join('\n\n');
 }
 
-function fieldTable(heading: string, { properties = {}, required = [] }: SchemaNode): string {
-  const rows = Object.entries(properties)
-    .filter(([name]) => name !== 'type')
-    .map(([name, node]) => [
-      `\`${name}${required.includes(name) ? '' : '?'}\``,
-      formOf(node),
-      node.description ?? '',
-    ]);
-  return table([heading, 'value', 'meaning'], rows);
+/** Lists the fields of an object, those that are described alike in one line. */
+function fieldList({ properties = {}, required = [] }: SchemaNode): string {
+  const names = new Map<string, string[]>();
+  for (const [name, node] of Object.entries(properties)) {
+    if (name === 'type') continue;
+    const meaning = [formOf(node), node.description ?? ''].filter((part) => part !== '').join('. ');
+    const alike = names.get(meaning) ?? [];
+    names.set(meaning, [...alike, `\`${name}${required.includes(name) ? '' : '?'}\``]);
+  }
+  return [...names].map(([meaning, alike]) => `- ${alike.join(', ')}: ${meaning}`).join('\n');
+}
+
+function withLead(lead: string, list: string): string[] {
+  return list === '' ? [] : [lead, list];
 }
 
 /** Describes the values that a schema accepts, in a few words. */
