@@ -72,7 +72,8 @@ test('A timeline is searched by tool and by outcome, stands in the address, and 
   await signIn(page, here);
   await show(page, here, 'timeline');
   await expect.poll(() => page.locator('.line').count()).toBeGreaterThan(1);
-  await page.getByLabel('Tool').fill('counter__ec');
+  await page.getByRole('searchbox').fill('tool:counter__ec');
+  await page.keyboard.press('Enter');
   await expect.poll(() => page.locator('.line').count()).toBe(1);
   expect(page.url()).toContain('tool=counter__ec');
   await page.locator('.line').click();

@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { browserTests } from '../support/browser/browser-tests.ts';
 import { type DashboardStack, startDashboardStack } from '../support/dashboard/dashboard-stack.ts';
+import { eventsOf, serve } from '../support/serve/serve-command.ts';
 
 const { test, openPage } = browserTests();
 
@@ -90,4 +91,50 @@ test('A backup is made in the page, and what is in it is listed; one into a plac
   await page.getByRole('row').filter({ hasText: 'messages.db' }).waitFor();
   await page.getByRole('button', { name: 'Back up now' }).click();
   await page.getByRole('alert').filter({ hasText: 'failed' }).waitFor();
+});
+
+test('An operator stops a turn of worker serve by keys, after a question; an observer sees no button.', async () => {
+  await using here = await startDashboardStack({ counter: false });
+  await using home = await tempDir();
+  const args = ['--data', here.stack.broker.dataDir, '--role', 'builder', '--stop-timeout', '200ms'];
+  const place = { brokerUrl: here.stack.broker.url, home: home.path };
+  const { run } = await serve(place, 'rosa', 'sleep 600', args);
+  await using _run = run;
+  const walt = await here.stack.clientAt('walt');
+  const asked = walt.request('rosa', 'ask', 'work', { timeoutMs: 60_000, thread: 'release' });
+  await expect.poll(() => eventsOf(run, 'turn_started')).toHaveLength(1);
+  await using opened = await openPage();
+  const { page, problems } = opened;
+  await open(page, here, 'agents?agent=rosa');
+  await page.getByRole('link', { name: 'ask of walt' }).waitFor();
+  const stop = page.getByRole('button', { name: 'Stop…' });
+  await stop.focus();
+  await page.keyboard.press('Enter');
+  await page.getByText('Stop this turn of rosa?').waitFor();
+  // A key that is held down presses the button that cancels.
+  await page.keyboard.press('Enter');
+  await stop.focus();
+  await page.keyboard.press('Enter');
+  await page.getByText('Stop this turn of rosa?').waitFor();
+  await page.keyboard.press('Shift+Tab');
+  await page.keyboard.press('Enter');
+  await page.getByText('The turn of rosa is stopped').waitFor();
+  expect(await asked).toMatchObject({
+    status: 'undeliverable',
+    detail: expect.stringMatching(/^stopped by operator/),
+  });
+  await expect.poll(() => eventsOf(run, 'turn_ended')).toMatchObject([{ outcome: 'stopped_by_operator' }]);
+  const again = walt.request('rosa', 'ask', 'more', { timeoutMs: 60_000 });
+  const { token } = await here.person('olga', 'observer');
+  await using watching = await openPage();
+  await open(watching.page, here, 'agents?agent=rosa', token);
+  await watching.page
+    .getByRole('row')
+    .filter({ hasText: /rosa.*working/ })
+    .waitFor();
+  expect(await watching.page.getByRole('button', { name: /Stop/ }).count()).toBe(0);
+  await page.getByRole('button', { name: 'Stop…' }).click();
+  await page.getByRole('button', { name: 'Stop', exact: true }).click();
+  expect(await again).toMatchObject({ status: 'undeliverable' });
+  expect(problems).toEqual([]);
 });

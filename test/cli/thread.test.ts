@@ -1,8 +1,10 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startTestBroker } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { jsonOf, type Run, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
+import { cleanEnv, jsonOf, type Run, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
 import { everythingText, startWorkspace, type Workspace } from '../support/cli/workspace.ts';
 import { startRun } from '../support/runner/worker-run.ts';
 
@@ -128,6 +130,74 @@ test('Operators read bodies, observers see sizes, agents nothing, and the audit 
   expect(of('operator.olga')).toContainEqual(['threads_read', 'private']);
   expect(of('operator')).toContainEqual(['thread_forgotten', 'one']);
   expect(of('ann').map((one) => (one as string[])[0])).toContain('forbidden');
+});
+
+test('An observer with read-bodies reads and searches texts, and changes nothing; no role gives that, and no minted or agent token has it.', async () => {
+  await workspace.run(['send', 'operator', 'for readers alone', '--thread', 'readers'], ann.env);
+  const file = join(workspace.directory, 'reader.token');
+  const issue = (...args: string[]): Promise<Run> =>
+    workspace.run(['token', 'issue', '--operator', '--name', 'rita', ...args, ...place]);
+  const reading = ['--permissions', 'observer', '--read-bodies'];
+  expect(await issue(...reading, '--out', file)).toMatchObject({ code: 0 });
+  expect(await issue('--read-bodies')).toMatchObject({ code: 2 });
+  for (const agent of ['rita', 'ci-*']) {
+    const args = ['token', 'issue', '--agent', agent, '--role', 'researcher', '--read-bodies', ...place];
+    expect(await workspace.run(args), agent).toMatchObject({ code: 2, stdout: '' });
+  }
+  const rita = { SIGNALBOX_TOKEN_FILE: file };
+  expect((await thread(['readers'], rita)).stdout).toContain('| for readers alone');
+  expect((await thread(['--search', 'readers'], rita)).stdout).toContain('for readers alone');
+  expect(await thread(['readers', '--forget'], rita)).toMatchObject({ code: 77 });
+  expect(await workspace.run(['inbox', '--of', 'operator', ...place], rita)).toMatchObject({ code: 1 });
+  const audit = jsonOf(await workspace.run(['audit', 'read,change', '--json', ...place]));
+  const entries = (audit as { entries: Record<string, unknown>[] }).entries;
+  expect(entries).toContainEqual(
+    expect.objectContaining({ agent: 'operator.rita', code: 'threads_read', name: 'readers' }),
+  );
+  const issued = entries.filter(({ code, name }) => code === 'token_issued' && name === 'operator.rita');
+  expect(issued.map(({ detail }) => detail)).toEqual([expect.stringContaining('(it reads bodies)')]);
+});
+
+test('History has the first line of each text for operators alone, and folds the messages of a call; -v shows them.', async () => {
+  const said = `What is new?\n${credential}`;
+  await workspace.run(['send', 'operator', said, '--id', 'line-1', '--thread', 'lines'], ann.env);
+  await workspace.run(['tools', 'call', 'everything:echo', '{"message":"x"}'], ann.env);
+  const history = async (...args: string[]): Promise<string> =>
+    (await workspace.run(['history', '--since', '10m', ...args, ...place])).stdout;
+  const plain = await history();
+  expect(plain).toMatch(/^TIME +FROM +TO +WHAT +OUTCOME +ID +TEXT$/m);
+  expect(plain).toMatch(/ann +operator +note in lines .* line-1 +What is new\?$/m);
+  expect(plain).toMatch(/T.*Z +ann +everything +call mcp_everything__echo/);
+  expect(plain).not.toMatch(/mcp_request|mcp_reply|ghp_/);
+  const verbose = await history('-v');
+  expect(verbose).toMatch(/mcp_request/);
+  const json = await history('--json');
+  expect(json).toContain('"text":"What is new?\\n[redacted]"');
+  const file = join(workspace.directory, 'observer.token');
+  const olga = await workspace.run(['history', ...place], { SIGNALBOX_TOKEN_FILE: file });
+  expect(olga).toMatchObject({ code: 0, stdout: expect.not.stringContaining('What is new') });
+});
+
+test('tail --bodies shows the beginning of each text below its message, without credentials, to those who may read it.', async () => {
+  const child = spawn(process.execPath, signalboxArgv(['tail', '--bodies', ...place]), {
+    cwd: workspace.directory,
+    env: cleanEnv(),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let shown = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    shown += text;
+  });
+  await expect.poll(() => shown).toContain('following');
+  await workspace.run(['send', 'operator', `Mind the gap\n${credential}`, '--id', 'gap'], ann.env);
+  await expect.poll(() => shown).toMatch(/text {7}gap {2}Mind the gap/);
+  child.kill('SIGINT');
+  await once(child, 'close');
+  expect(shown.indexOf('stored')).toBeLessThan(shown.indexOf('Mind the gap'));
+  expect(shown).not.toContain('ghp_');
+  const file = join(workspace.directory, 'observer.token');
+  const olga = await workspace.run(['tail', '--bodies', ...place], { SIGNALBOX_TOKEN_FILE: file });
+  expect(olga).toMatchObject({ code: 77, stdout: '' });
 });
 
 test('Operators read the messages that wait for an agent, and these stay where they are; other agents are refused.', async () => {

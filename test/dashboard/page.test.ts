@@ -31,6 +31,7 @@ test.runIf(chromiumPath !== undefined || process.platform === 'linux')(
       'dead',
       'calls',
       'tools?role=builder&tool=mcp_counter__count',
+      'tools?part=ranking',
       'system',
     ];
     for (const view of views) {
@@ -39,7 +40,7 @@ test.runIf(chromiumPath !== undefined || process.platform === 'linux')(
       await expect.poll(() => page.getByText('Reading …').count()).toBe(0);
       if (view.startsWith('timeline')) await page.locator('.line').last().click();
       if (view === 'dead') await page.getByRole('row').filter({ hasText: 'victim' }).click();
-      if (view.startsWith('tools')) await page.getByText('builder may call').waitFor();
+      if (view.startsWith('tools?role')) await page.getByText('builder may call').waitFor();
       if (view !== 'calls' && view !== 'system' && !view.startsWith('tools'))
         await expect.poll(() => page.locator('body').textContent()).toContain(shownHostileText);
       expect(await page.evaluate('window.hacked'), view).toBeUndefined();

@@ -96,6 +96,7 @@ test('Every read answers, and what only the orchestrator knows is missing withou
     timeline: '?since=0',
     'threads/show': '?thread=t',
     audit: '?since=0',
+    charts: '?of=system',
   };
   const plain = Object.keys(reads).filter(
     (path) => !['approvals/show', 'calls/show', 'dead-letters/show', 'explain'].includes(path),

@@ -1,14 +1,26 @@
-import type { Log } from '@signalbox/client';
-import { issueToken, listDeadLetters, placeHold, releaseHolds, stopWork } from '@signalbox/client/operator';
-import type { WireClient } from '@signalbox/testing';
+import { type BrokerClient, connectBroker, type Log, requestAddress } from '@signalbox/client';
+import {
+  issueToken,
+  listDeadLetters,
+  placeHold,
+  readBrokerSamples,
+  releaseHolds,
+  stopWork,
+} from '@signalbox/client/operator';
+import type { TestBroker, WireClient } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { reached } from '../support/broker/broker-with-clients.ts';
-import { connect } from '../support/broker/wire-actions.ts';
+import { connect, deliver } from '../support/broker/wire-actions.ts';
 import { serverUrl, testSchema } from '../support/postgres/test-store.ts';
 import { startTransactionPooler } from '../support/postgres/transaction-pooler.ts';
 import { startTwoBrokerProcesses, startTwoBrokers } from '../support/postgres/two-brokers.ts';
 
 const timeoutMs = 20_000;
+
+async function operatorOf(broker: TestBroker): Promise<BrokerClient> {
+  const token = await broker.operatorToken();
+  return await connectBroker({ url: broker.url, token, agent: requestAddress('operator') });
+}
 
 describe.skipIf(serverUrl === undefined)('Two brokers on one schema', () => {
   it('hand a message that came to one of them to an agent at the other, and its reply back', async () => {
@@ -226,5 +238,32 @@ describe.skipIf(serverUrl === undefined)('Two brokers on one schema', () => {
       expect(await send(state)).toMatchObject({ type: 'delivered' });
     }
     expect(await site.schema.sql('SELECT count(*)::int AS stored FROM @message')).toEqual([{ stored: 4 }]);
+  });
+
+  it('keep samples of their own, and both sample what waits in the store', async () => {
+    await using site = await startTwoBrokers();
+    await using ann = await connect(site.one, 'ann');
+    await site.one.token('bob', 'worker');
+    await deliver(ann, 'bob', 'm1');
+    await using one = await operatorOf(site.one);
+    await using other = await operatorOf(site.other);
+    const sampled = async (client: BrokerClient) => {
+      const { process, series } = await readBrokerSamples(client, {
+        last_ms: 600_000,
+        points: 1,
+        of: [
+          { metric: 'signalbox_messages_stored_total', by: ['kind'] },
+          { metric: 'signalbox_pending_messages', by: ['role'], where: { role: 'worker' } },
+          { metric: 'signalbox_store_bytes' },
+        ],
+      });
+      const [bytes] = series.findLast(({ metric }) => metric.endsWith('store_bytes'))?.values ?? [];
+      return [process, ...series.slice(0, -1).map(({ labels, values }) => [labels, values]), bytes! > 0];
+    };
+    const waits = [{ role: 'worker' }, [1]];
+    await expect
+      .poll(() => sampled(one), { timeout: 10_000 })
+      .toEqual(['one', [{ kind: 'ask' }, [1]], waits, true]);
+    await expect.poll(() => sampled(other), { timeout: 10_000 }).toEqual(['other', waits, true]);
   });
 });

@@ -217,7 +217,7 @@ test('The token with which an inbox is held is renewed when it has expired, and 
     // The first one has expired, as far as it was told.
     const expiresAt = Date.now() + (ids.length === 0 ? 0 : 3_600_000);
     ids.push(id);
-    return { text: token, expiresAt, retire: async () => ({ told: false, heldIds: [] }) };
+    return { text: token, expiresAt, retire: async () => ({ revoked: true, told: false, heldIds: [] }) };
   };
   await using operator = await connectBroker({
     ...{ url: stage.broker.url, token: await stage.broker.operatorToken(), agent: 'operator#r' },

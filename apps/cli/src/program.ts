@@ -48,6 +48,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, Create>>>> = {
   },
   Look: {
     status: async () => (await import('./commands/status.ts')).statusCommand(),
+    top: async () => (await import('./commands/top.ts')).topCommand(),
     doctor: async () => (await import('./commands/doctor.ts')).doctorCommand(),
     dashboard: async () => (await import('./commands/dashboard.ts')).dashboardCommand(),
     tail: async () => (await import('./commands/tail.ts')).tailCommand(),

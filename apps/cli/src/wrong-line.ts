@@ -76,7 +76,6 @@ export const usualWords: Readonly<Record<string, readonly string[]>> = {
   task: ['send'],
   tasks: ['inbox', 'tools calls'],
   threads: ['history'],
-  top: ['status', 'agents'],
   ui: ['dashboard'],
   validate: ['config check', 'check'],
   watch: ['tail'],

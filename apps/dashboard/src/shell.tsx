@@ -1,13 +1,14 @@
 import type { Attention, SessionFacts } from '@signalbox/daemon/dashboard';
 import type { Hold } from '@signalbox/protocol';
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { holdForm, standingHolds } from './model/holds.ts';
 import { type LiveState, liveState } from './model/live.ts';
-import { dismiss, notices } from './model/notices.ts';
+import { dismiss, failureText, notices } from './model/notices.ts';
+import { goToSearch, keysShown, pageKeyOf } from './model/page-keys.ts';
 import { useResource } from './model/resource.ts';
 import { hrefOf, route } from './model/route.ts';
-import { canAct, canDecide, canLook, signIn, signOut } from './model/session.ts';
+import { canAct, canDecide, canLook, signIn, signInWith, signOut } from './model/session.ts';
 import { RateLine } from './parts/rate-line.tsx';
 import { StateMark } from './parts/state-mark.tsx';
 import { Text } from './parts/text.tsx';
@@ -29,24 +30,34 @@ import { ToolsView } from './views/tools.tsx';
 /** A view. `name` is the first word of its address. */
 interface ShownView {
   name: string;
+  /** The letter that goes to it, after `g`. */
+  key: string;
   title: string;
   show: () => ComponentChildren;
 }
 
-const approvalsView: ShownView = { name: 'approvals', title: 'Approvals', show: () => <ApprovalsView /> };
+const approvalsView: ShownView = {
+  name: 'approvals',
+  key: 'p',
+  title: 'Approvals',
+  show: () => <ApprovalsView />,
+};
 
 /** The views besides the first one, which lists what needs attention, in the order of the menu. */
 const views: readonly ShownView[] = [
   approvalsView,
-  { name: 'agents', title: 'Agents', show: () => <AgentsView /> },
-  { name: 'conversations', title: 'Conversations', show: () => <ConversationsView /> },
-  { name: 'timeline', title: 'Timeline', show: () => <TimelineView /> },
-  { name: 'dead', title: 'Dead letters', show: () => <DeadView /> },
-  { name: 'calls', title: 'Calls', show: () => <CallsView /> },
-  { name: 'tools', title: 'Tools', show: () => <ToolsView /> },
-  { name: 'servers', title: 'Servers', show: () => <ServersView /> },
-  { name: 'system', title: 'System', show: () => <SystemView /> },
+  { name: 'agents', key: 'a', title: 'Agents', show: () => <AgentsView /> },
+  { name: 'conversations', key: 'c', title: 'Conversations', show: () => <ConversationsView /> },
+  { name: 'timeline', key: 't', title: 'Timeline', show: () => <TimelineView /> },
+  { name: 'dead', key: 'd', title: 'Dead letters', show: () => <DeadView /> },
+  { name: 'calls', key: 'l', title: 'Calls', show: () => <CallsView /> },
+  { name: 'tools', key: 'o', title: 'Tools', show: () => <ToolsView /> },
+  { name: 'servers', key: 's', title: 'Servers', show: () => <ServersView /> },
+  { name: 'system', key: 'y', title: 'System', show: () => <SystemView /> },
 ];
+
+/** The letters that go to a view, after `g`. */
+const jumps = Object.fromEntries([['n', ''], ...views.map(({ key, name }) => [key, name])]);
 
 /** The page: a way to sign in, or the menu and one view. */
 export function Shell() {
@@ -64,18 +75,52 @@ export function Shell() {
 }
 
 function Door({ reason }: { reason: string }) {
+  const [token, setToken] = useState('');
+  const [failure, setFailure] = useState<string>();
   useEffect(() => {
     document.title = 'Signalbox';
   }, []);
+  const enter = async (): Promise<void> => {
+    try {
+      await signInWith(token.trim());
+    } catch (error) {
+      setFailure(failureText(error));
+    }
+  };
   return (
     <main class="door">
       <img src={mark} alt="" width={48} height={48} />
       <h1>Signalbox</h1>
       {reason !== '' && <p role="alert">{reason}</p>}
-      <p>To sign in, run this command and open the link that it prints:</p>
+      <p>To sign in, run this command, which opens the page for you:</p>
       <pre>
-        <code>signalbox dashboard</code>
+        <code>signalbox dashboard --open</code>
       </pre>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void enter();
+        }}
+      >
+        <label>
+          <span>Or paste the token of a person, which the page forgets at once</span>
+          <input
+            type="password"
+            value={token}
+            required
+            autocomplete="off"
+            onInput={(event) => setToken(event.currentTarget.value)}
+          />
+        </label>
+        {failure !== undefined && (
+          <p class="wrong" role="alert">
+            <Text>{failure}</Text>
+          </p>
+        )}
+        <button type="submit" class="button">
+          Sign in
+        </button>
+      </form>
     </main>
   );
 }
@@ -91,6 +136,7 @@ function Looking({ facts }: { facts: SessionFacts }) {
   const urgent = items.filter(({ level }) => level === 'now').length;
   const shown = views.find(({ name }) => name === route.value.view);
   useTitle(shown?.title ?? 'Needs attention', urgent);
+  usePageKeys();
   const links = [
     { name: '', title: 'Needs attention', badge: urgent },
     ...views.map(({ name, title }) => ({
@@ -155,9 +201,10 @@ function Frame({
         <div class="place" key={current}>
           {children}
         </div>
+        <Notices />
       </div>
       <HoldForm />
-      <Notices />
+      {keysShown.value && <Keys />}
     </div>
   );
 }
@@ -168,6 +215,71 @@ const lives: Readonly<Record<LiveState, readonly ['good' | 'busy' | 'bad', strin
   lost: ['bad', 'broker away'],
   ended: ['bad', 'signed out'],
 };
+
+function setKeysShown(isShown: boolean): void {
+  keysShown.value = isShown;
+}
+
+/** Has the keys act that act on every view. They come first, so that a letter after `g` is no key of the view. */
+function usePageKeys(): void {
+  useEffect(() => {
+    let isJump = false;
+    const onKey = (event: KeyboardEvent): void => {
+      const does = pageKeyOf(event, { jumps, isJump });
+      isJump = does === 'jump';
+      if (does === undefined) return;
+      event.preventDefault();
+      if (does === 'help') setKeysShown(true);
+      else if (does === 'search') goToSearch();
+      else if (does !== 'jump') location.hash = hrefOf(does.view);
+    };
+    addEventListener('keydown', onKey, { capture: true });
+    return () => removeEventListener('keydown', onKey, { capture: true });
+  }, []);
+}
+
+/** Lists the keys, over the page. */
+function Keys() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
+  const close = (): void => setKeysShown(false);
+  return (
+    <dialog
+      class="dialog"
+      ref={dialog}
+      aria-label="Keys"
+      onClose={close}
+      onKeyDown={(event) => {
+        // Only the dialog closes; the page below stays.
+        if (event.key === 'Escape') event.stopPropagation();
+      }}
+    >
+      <h2>Keys</h2>
+      <dl class="keys-list">
+        {[
+          ['/', 'go to the search'],
+          ['↓ ↑', 'go from row to row; Enter shows the details'],
+          ['Esc', 'close the details'],
+          ['j k a d', 'in Approvals: next, before, approve, deny'],
+          ['g n', 'Needs attention'],
+          ...views.map(({ key, title }) => [`g ${key}`, title] as const),
+        ].map(([keys = '', does]) => (
+          <div key={keys}>
+            <dt>
+              {keys.split(' ').map((key) => (
+                <kbd key={key}>{key}</kbd>
+              ))}
+            </dt>
+            <dd>{does}</dd>
+          </div>
+        ))}
+      </dl>
+      <button type="button" class="button" onClick={close}>
+        Close
+      </button>
+    </dialog>
+  );
+}
 
 function holdEverything(): void {
   holdForm.value = { on: 'all' };
@@ -183,6 +295,10 @@ function Menu({
   current: string;
 }) {
   const [tone, word] = lives[liveState.value];
+  const menu = useRef<HTMLElement>(null);
+  useEffect(() => {
+    menu.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [current]);
   return (
     <header class="menu">
       <p class="brand">
@@ -193,7 +309,7 @@ function Menu({
           Hold…
         </button>
       )}
-      <nav aria-label="Views">
+      <nav aria-label="Views" ref={menu}>
         <ul>
           {links.map(({ name, title, badge }) => (
             <li key={name}>
@@ -216,6 +332,11 @@ function Menu({
             <span class="quiet"> {canDecide.value ? 'only decides on tool calls' : 'only looks'}</span>
           )}
         </p>
+        {canLook.value && (
+          <button type="button" class="button plain keys-button" onClick={() => setKeysShown(true)}>
+            Keys <kbd>?</kbd>
+          </button>
+        )}
         <button type="button" class="button plain" onClick={() => void signOut()}>
           Sign out
         </button>

@@ -10,6 +10,7 @@ export function brokerFiles(dataDir: string): {
   facts: string;
   socket: string;
   operatorToken: string;
+  samples: string;
 } {
   return {
     messages: join(dataDir, 'messages.db'),
@@ -18,6 +19,7 @@ export function brokerFiles(dataDir: string): {
     facts: join(dataDir, 'broker.json'),
     socket: join(dataDir, 'broker.sock'),
     operatorToken: join(dataDir, 'operator.token'),
+    samples: join(dataDir, 'samples.jsonl'),
   };
 }
 

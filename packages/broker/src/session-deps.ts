@@ -12,6 +12,7 @@ import { endOtherRoles, endRevoked } from './frames/admin/remove-token.ts';
 import { leaveBehind, type WorkerThatEnded } from './frames/admin/worker-exit.ts';
 import { ConnectedCallers } from './frames/connected-callers.ts';
 import { FailedPrograms } from './frames/failed-programs.ts';
+import { RightsFollowers } from './frames/rights-followers.ts';
 import { TailFollowers } from './frames/tail-followers.ts';
 import type { BrokerHealth } from './health/broker-health.ts';
 import { Holds } from './holds/holds.ts';
@@ -52,6 +53,7 @@ export async function createSessionDeps(
   });
   const holds = await loadHolds({ tokenStore, tokens: identity.tokens, time, talk });
   const followers = new TailFollowers(now);
+  const rights = new RightsFollowers();
   const meter = new MessageMeter();
   const delivery = new Delivery({
     store,
@@ -69,7 +71,10 @@ export async function createSessionDeps(
   });
   holds.onChange((change) => {
     delivery.subscriptions.holdsChanged();
-    if (change) followers.holdChanged(change);
+    if (!change) return;
+    followers.holdChanged(change);
+    const { on, name } = change.hold;
+    rights.changed(on === 'agent' ? name : undefined);
   });
   const onError = (error: unknown): void => log({ level: 'error', event: 'told_in_vain', error });
   const programs = new FailedPrograms({ talk, now, onError });
@@ -82,6 +87,7 @@ export async function createSessionDeps(
   });
   const { tokens, agents } = identity;
   tokens.onOrchestrator((agent) => endOtherRoles(agent, { connected, tokens }));
+  tokens.onLastGone((agent) => rights.changed(agent));
   const onRevoked = (ids: readonly string[]) => endRevoked(ids, { connected, delivery });
   const neighbours = { cluster, tokenStore, talk, tokens, agents, holds, followers, onRevoked, monotonic };
   talk.on('worker_exited', (worker: WorkerThatEnded) => leaveBehind(worker, { connected, delivery }));
@@ -114,6 +120,7 @@ export async function createSessionDeps(
     programs,
     suggestions: new RateLimit(suggestionsPerSecond, suggestionsPerSecond, monotonic()),
     followers,
+    rights,
     backups: await backupsOf(settings, stores, identity),
     audit,
     flusher: new OutboxFlusher(fault),

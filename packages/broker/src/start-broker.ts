@@ -181,6 +181,7 @@ async function openParts(
   opened.defer(keepTime);
   opened.use(deps.tailRelay);
   opened.use(deps.metrics);
+  opened.use(deps.samples);
   opened.use(deps.backups);
   auditStart(settings, deps);
   return { settings, stores, deps, health, runs, keepTime, onStoreFailed };

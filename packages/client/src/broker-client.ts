@@ -19,6 +19,7 @@ import type {
   WelcomeFrame,
 } from '@signalbox/protocol';
 import type { HoldsListener } from './socket/holds-follower.ts';
+import type { RightsListener } from './socket/rights-follower.ts';
 
 /**
  * One agent's connection to the broker. A supervisor keeps it up, and every method works across reconnects. Once the client is
@@ -137,6 +138,14 @@ export interface BrokerClient extends AsyncDisposable {
    * orchestrators may. Returns a function that removes the listener.
    */
   onHolds(listener: HoldsListener): () => void;
+  /**
+   * Calls the listener when a hold has begun or ended, or an agent has no valid token any more: with the agent, or with `undefined` if it may
+   * concern any, also when the connection is lost. The own agent is followed, and those of {@link followRights}. Returns a function that
+   * removes the listener.
+   */
+  onRights(listener: RightsListener): () => void;
+  /** Names the other agents whose rights are followed, at most 256, in place of those before. */
+  followRights(agents: readonly string[]): void;
   /**
    * Calls the listener when a lane is opened, with the epoch of its orchestrator's journal, and with `undefined` when it takes no more
    * requests. Returns a function that removes the listener.

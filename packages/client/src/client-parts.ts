@@ -22,6 +22,7 @@ import { MessageRouter } from './serving/message-router.ts';
 import { Announcer } from './socket/announcer.ts';
 import { HoldsFollower } from './socket/holds-follower.ts';
 import { Outbox } from './socket/outbox.ts';
+import { RightsFollower } from './socket/rights-follower.ts';
 import { Supervisor, type SupervisorOptions } from './socket/supervisor.ts';
 
 /** The supervisor's options without its callbacks, which the parts provide. */
@@ -54,6 +55,7 @@ export class ClientParts {
   readonly router: MessageRouter;
   readonly announcer: Announcer;
   readonly holds: HoldsFollower;
+  readonly rights: RightsFollower;
   /** Sends requests to an orchestrator on this machine directly. */
   readonly lane: RequesterLane;
   /** Takes requests from workers on this machine directly, if a serve loop does. */
@@ -73,6 +75,7 @@ export class ClientParts {
     this.calls = new BrokerCalls(deps);
     this.announcer = new Announcer(deps);
     this.holds = new HoldsFollower((frame) => this.outbox.control(frame));
+    this.rights = new RightsFollower((frame) => this.outbox.control(frame));
     const { tracing } = options;
     this.lane = new RequesterLane({ ...deps, calls: this.calls, address, receiver: () => this.requests });
     this.requests = new RequestTable({
@@ -129,6 +132,7 @@ export class ClientParts {
     this.outbox.attach(send);
     // The holds come before the messages that they affect.
     this.holds.connected();
+    this.rights.connected();
     this.calls.connected();
     this.announcer.connected();
     this.lane.connected();
@@ -139,6 +143,7 @@ export class ClientParts {
   #disconnected(): void {
     this.outbox.detach();
     this.holds.disconnected();
+    this.rights.disconnected();
     this.lane.disconnected();
     this.servingLanes?.disconnected();
     this.subscription.disconnected();
@@ -183,6 +188,9 @@ export class ClientParts {
         break;
       case 'holds':
         this.holds.received(frame);
+        break;
+      case 'rights_changed':
+        this.rights.changed(frame.agent);
         break;
       case 'lane':
         this.servingLanes?.granted(frame);

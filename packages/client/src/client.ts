@@ -56,6 +56,7 @@ import { MessageStream } from './serving/message-stream.ts';
 import { RequestRunner } from './serving/request-runner.ts';
 import type { HoldsListener } from './socket/holds-follower.ts';
 import { chunks } from './socket/outbox.ts';
+import type { RightsListener } from './socket/rights-follower.ts';
 
 const defaultConcurrency = 64;
 /** The number of times that a member of a group renews a message within its ack deadline. */
@@ -417,6 +418,15 @@ export class Client implements BrokerClient {
   onHolds(listener: HoldsListener): () => void {
     this.#parts.requireOpen();
     return this.#parts.holds.add(listener);
+  }
+
+  onRights(listener: RightsListener): () => void {
+    this.#parts.requireOpen();
+    return this.#parts.rights.add(listener);
+  }
+
+  followRights(agents: readonly string[]): void {
+    this.#parts.rights.follow(agents);
   }
 
   onLane(listener: (epoch: string | undefined) => void): () => void {

@@ -28,3 +28,4 @@ export { type ClientErrorCode, clientErrorCodes } from './errors.ts';
 export { requestAddress } from './request-address.ts';
 export { newMessageId } from './requests/message-id.ts';
 export type { HoldsListener } from './socket/holds-follower.ts';
+export type { RightsListener } from './socket/rights-follower.ts';

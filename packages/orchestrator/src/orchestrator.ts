@@ -24,6 +24,7 @@ import {
   noFault,
   within,
 } from '@signalbox/serving';
+import { SampleKeeper } from '@signalbox/serving/monitoring';
 import type { Journal } from '@signalbox/store/journal';
 import { sendApprovalNotes } from './approvals/approval-notices.ts';
 import { newApprovalId as newIdOfApproval } from './approvals/approval-record.ts';
@@ -109,6 +110,8 @@ export interface OrchestratorOptions {
   approvalLimits?: ApprovalLimits;
   /** The most room of held calls; by default {@link defaultHeldCallLimits}. */
   heldCallLimits?: HeldCallLimits;
+  /** The file in which samples of the calls survive this process. Without one, they end with it. */
+  samplesFile?: string;
   /** The time between two questions to the broker which requests of the journal are settled, in milliseconds; default a minute. */
   askSettledEveryMs?: number;
   /** The time between two reports of figures to the broker, in milliseconds; default 5 s. */
@@ -203,7 +206,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   };
   const pages = { now: monotonic, maxReplyBytes: shared.maxReplyBytes };
   let configProblem: ServersReply['config_problem'];
-  const operations: OperationDeps = {
+  const operations: Omit<OperationDeps, 'samples'> = {
     ...shared,
     configProblem: () => configProblem,
     inbox: ownership.inbox,
@@ -364,7 +367,7 @@ async function serveRequests(
   { client, host, journal, now, monotonic, log, ends }: Base,
   options: OrchestratorOptions,
   calls: ServingDeps,
-  operations: OperationDeps,
+  answering: Omit<OperationDeps, 'samples'>,
 ): Promise<Served> {
   const { approvals, audit, holds, results, scheduler, ownership, meter } = calls;
   if (options.rules !== undefined) {
@@ -372,7 +375,16 @@ async function serveRequests(
   }
   // No call starts before the holds are known.
   await Promise.race([holds.known, client.closed.then(refuseClosed)]);
+  const samples = ends.use(
+    await SampleKeeper.open({
+      file: options.samplesFile,
+      collect: () => meter.sampled(),
+      warn: (event, message) => log({ event, message }),
+      ...{ now, monotonic },
+    }),
+  );
   const sizes = { ...defaultCallSizeLimits, ...options.sizes };
+  const operations = { ...answering, samples };
   const answer = requestAnswerer(new CallRoom(sizes), calls, operations);
   // Calls that wait for a decision or a release have slots of their own, so that others are not held up by them.
   const { all: asked } = options.approvalLimits ?? defaultApprovalLimits;

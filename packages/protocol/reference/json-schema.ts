@@ -29,7 +29,7 @@ export interface SchemaNode {
   $defs?: Record<string, SchemaNode>;
   title?: string;
   description?: string;
-  type?: string;
+  type?: string | string[];
   const?: unknown;
   properties?: Record<string, SchemaNode>;
   required?: string[];

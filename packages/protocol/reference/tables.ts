@@ -34,7 +34,7 @@ export function protocolTables(): Record<string, string> {
       ['value', 'form', 'meaning'],
       Object.values(definitions)
         .filter(({ title, type }) => title !== undefined && type !== 'object')
-        .map((node) => [node.title!, formOf(node), node.description ?? '']),
+        .map((node) => [node.title!, formOf(node).replaceAll('|', '\\|'), node.description ?? '']),
     ),
     'client-frames': frames('Client', Object.keys(clientFrameSchemas)),
     'broker-frames': frames('Broker', Object.keys(brokerFrameSchemas)),
@@ -225,7 +225,8 @@ function formOf(node: SchemaNode & { pattern?: string }): string {
   if (node.$ref !== undefined) return definitions[node.$ref.slice('#/$defs/'.length)]?.title ?? '';
   if (node.not !== undefined) return 'absent';
   if (node.anyOf !== undefined) return node.anyOf.map(formOf).join(' or ');
-  if (node.pattern !== undefined) return `\`${node.pattern.replaceAll('|', '\\|')}\``;
+  if (node.pattern !== undefined) return `\`${node.pattern}\``;
+  if (Array.isArray(node.type)) return node.type.join(' or ');
   switch (node.type) {
     case 'string':
       return `text${range(node.minLength, node.maxLength, ' characters')}`;
@@ -244,7 +245,7 @@ function formOf(node: SchemaNode & { pattern?: string }): string {
 
 /** Leaves a list of fields such as `{seq, code}` as it is. */
 function plural(form: string): string {
-  return form.startsWith('`') ? form : `${form}s`;
+  return form.startsWith('`') ? form : `${form.replaceAll(' or ', 's or ')}s`;
 }
 
 function leastOf({ minimum, exclusiveMinimum }: SchemaNode): number | undefined {

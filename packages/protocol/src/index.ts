@@ -54,6 +54,7 @@ export {
   type DeliverFrame,
   type FindFrame,
   type FollowHoldsFrame,
+  type FollowRightsFrame,
   type HelloFrame,
   type HoldsKnownFrame,
   type LaneCallsFrame,
@@ -133,6 +134,16 @@ export {
   repeatedNameText,
   stringEnd,
 } from './wire/parse-json.ts';
+export {
+  type BrokerSample,
+  type OrchestratorSample,
+  type SampledSeries,
+  type SamplesQuery,
+  type SamplesReply,
+  sampledMetrics,
+  sampleLimits,
+  samplesReplySchema,
+} from './wire/samples.ts';
 export { type Undeliverable, undeliverableReasons, undeliverableSchema } from './wire/undeliverable.ts';
 
 // Names of agents, messages and tokens.

@@ -6,6 +6,8 @@ export const permissions = {
   observer: 'Sees what happens, but no body, argument or result, and changes nothing.',
   approver: 'Decides on tool calls of certain roles that wait for a person.',
   mint: 'Issues and revokes tokens for agents under its pattern, and does nothing else.',
+  'read-bodies':
+    'With `observer`: reads and searches the bodies that the broker keeps. No role has it by itself.',
 } as const;
 
 /** A permission that a token may have beyond acting as its agent. */
@@ -13,6 +15,7 @@ export type Permission = keyof typeof permissions;
 
 const operator = ['operator'] as const;
 const readers = ['operator', 'observer'] as const;
+const bodyReaders = ['operator', 'read-bodies'] as const;
 const issuers = ['operator', 'mint'] as const;
 const deciders = ['operator', 'approver'] as const;
 const approvalReaders = ['operator', 'observer', 'approver'] as const;
@@ -36,12 +39,14 @@ export const operationPermissions = {
     history: readers,
     threads: readers,
     thread: readers,
+    texts: bodyReaders,
     thread_forget: operator,
     audit: readers,
     audit_chain: readers,
     waiting: readers,
     failures: readers,
     stats: readers,
+    samples: readers,
     hooks: readers,
     schedules: readers,
     sign_in_link: approvalReaders,
@@ -60,6 +65,7 @@ export const operationPermissions = {
     servers: readers,
     explain: readers,
     matrix: readers,
+    samples: readers,
     explain_offer: readers,
     reload: operator,
     stop: operator,
@@ -83,6 +89,8 @@ export const operationPermissions = {
     list_scheduled: readers,
     /** `cancel` cancels messages of other senders that are not due. */
     cancel: operator,
+    /** `threads` and `thread` show bodies, and search them. */
+    kept_bodies: bodyReaders,
     /** `peek` reads every inbox, with bodies. */
     peek: operator,
     /** The request `manifest` shows the tools of every role. */

@@ -51,7 +51,7 @@ export type {
   KeptThreadsPage,
   ThreadsQuery,
 } from './kept-bodies.ts';
-export { textOfBody } from './kept-rules.ts';
+export { listedText } from './kept-rules.ts';
 export type {
   GroupFields,
   NewMessage,

@@ -55,7 +55,7 @@ export const maxCounted = 1000;
 
 /**
  * The bodies that a store keeps, with an index of their threads and words. A body is kept in the commit that stores its message, and becomes
- * part of the index later, by {@link KeptBodies.index}. Both reads first bring the index up to the present. Methods reject as those of the
+ * part of the index later, by {@link KeptBodies.index}. All reads first bring the index up to the present. Methods reject as those of the
  * store.
  */
 export interface KeptBodies {
@@ -68,6 +68,8 @@ export interface KeptBodies {
    * Reads the messages of a thread after `afterSeq`, in order: at most `limit` messages and `maxBytes` of bodies, but at least one message.
    */
   thread(thread: string, afterSeq: number, limit: number, maxBytes: number): Promise<KeptBody[]>;
+  /** Reads the messages with these numbers, in any order. Those that are not kept are left out. */
+  read(seqs: readonly number[]): Promise<KeptBody[]>;
   /** Forgets the bodies of a thread. A message of it that is pending is delivered with its body all the same. Resolves with their number. */
   forget(thread: string): Promise<number>;
 }

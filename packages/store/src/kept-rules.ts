@@ -1,3 +1,4 @@
+import { bodyTextOf } from '@signalbox/protocol/body-text';
 import type { KeptBody } from './kept-bodies.ts';
 import type { LoggedMessage } from './logged-message.ts';
 
@@ -16,16 +17,9 @@ export function searchedText(body: string): string {
   return folded(typeof value === 'string' ? value : textsIn(value).join(' '));
 }
 
-/**
- * Returns the text of a body that is a text, or a JSON object with the field `text`; `undefined` for other JSON, and for a body that is too
- * long to be read as JSON.
- */
-export function textOfBody(body: string): string | undefined {
-  if (body.length > maxSearched) return undefined;
-  const value = readable(body);
-  if (typeof value === 'string') return value;
-  const { text } = (value ?? {}) as { text?: unknown };
-  return typeof text === 'string' ? text : undefined;
+/** Returns the text of a body as lists show it; `undefined` for JSON without one, and for a body that is too long to be read as JSON. */
+export function listedText(body: string): string | undefined {
+  return body.length > maxSearched ? undefined : bodyTextOf(readable(body))?.text;
 }
 
 /** Returns the words of a search in the form that {@link searchedText} gives them. One of them may have become several, with spaces. */

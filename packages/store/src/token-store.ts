@@ -2,9 +2,9 @@ import type { AuditEvent } from './audit-log.ts';
 
 /**
  * The rights of a token beyond acting as its agent: `operator` sees and administers everything, `observer` only looks, `approver` decides
- * on tool calls of certain roles, `mint` may only issue child tokens.
+ * on tool calls of certain roles, `mint` may only issue child tokens, and `read-bodies` lets an observer read what agents wrote.
  */
-export type Permission = 'operator' | 'observer' | 'approver' | 'mint';
+export type Permission = 'operator' | 'observer' | 'approver' | 'mint' | 'read-bodies';
 
 /** A token in its stored form. Of its secret only the SHA-256 is kept, in hex. Times are epoch milliseconds. */
 export interface TokenRecord {

@@ -27,6 +27,7 @@ export { defaultRestartPolicy, type SupervisedAgent, superviseAgent } from './ru
 export type { AcpAgent } from './serve/acp/acp-agents.ts';
 export { checkAcpAgent } from './serve/acp/acp-check.ts';
 export { type AcpFlags, acpAgentFor, acpTurns } from './serve/acp/acp-turns.ts';
+export { KeptProcesses } from './serve/kept-processes.ts';
 export { checkTurnProgram } from './serve/program/check-program.ts';
 export { turnProgramOf } from './serve/program/program-table.ts';
 export type { TurnProgram } from './serve/program/turn-program.ts';

@@ -38,7 +38,7 @@ const views: readonly { name: string; path: string; open?: (page: Page) => Promi
 const looks = [
   { name: 'light', colorScheme: 'light', viewport: { width: 1280, height: 760 } },
   { name: 'dark', colorScheme: 'dark', viewport: { width: 1280, height: 760 } },
-  { name: 'narrow', colorScheme: 'light', viewport: { width: 360, height: 740 } },
+  { name: 'narrow', colorScheme: 'light', viewport: { width: 390, height: 844 } },
 ] as const;
 
 test('Every view is shown.', async () => {

@@ -36,7 +36,11 @@ export interface TestPage extends AsyncDisposable {
 
 /** Opens a page with a profile of its own. */
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<TestPage> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 800 },
+    locale: 'en-GB',
+    ...options,
+  });
   const page = await context.newPage();
   const problems: string[] = [];
   page.on('pageerror', (error) => problems.push(error.message));

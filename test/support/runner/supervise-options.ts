@@ -44,7 +44,7 @@ export function testAgent(
         const operator = { url: broker.url, token: await broker.operatorToken(), agent: 'operator#test' };
         await using client = await connectBroker(operator);
         await client.admin('token_revoke', { id });
-        return { told: false, heldIds: [] };
+        return { revoked: true, told: false, heldIds: [] };
       },
     };
   };

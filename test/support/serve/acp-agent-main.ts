@@ -131,11 +131,12 @@ const methods: Record<string, (params: Json) => unknown> = {
 };
 
 async function echoed(): Promise<string> {
-  if (!mcp) return 'none';
-  const { content } = await mcp.callTool({
-    name: 'mcp_everything__echo',
-    arguments: { message: 'hello' },
-  });
+  return mcp ? await used({ tool: 'mcp_everything__echo', args: { message: 'hello' } }) : 'none';
+}
+
+/** Uses a tool, and returns the text of the result. */
+async function used({ tool, args }: Json): Promise<string> {
+  const { content } = await mcp!.callTool({ name: tool, arguments: args });
   return (content as { text: string }[])[0]!.text;
 }
 
@@ -176,6 +177,19 @@ async function take(sessionId: string, step: Json): Promise<Json | undefined> {
       return undefined;
     case 'asking':
       void ask(sessionId, value);
+      return undefined;
+    case 'call':
+      if (value.once !== undefined) {
+        if (existsSync(join(homedir(), value.once))) return undefined;
+        writeFileSync(join(homedir(), value.once), '');
+      }
+      chunk(sessionId, await used(value));
+      return undefined;
+    case 'callLater':
+      void fileAtHome(value.when).then(async () => {
+        const end = await used(value).catch(String);
+        writeFileSync(join(homedir(), value.result), end);
+      });
       return undefined;
     case 'heard':
       chunk(sessionId, `heard ${heard.join(' ')}`, value === true ? undefined : value);

@@ -25,9 +25,11 @@ export interface AcpStage extends AsyncDisposable {
   command(...args: string[]): ReturnType<Workspace['run']>;
 }
 
-export async function startAcpStage(): Promise<AcpStage> {
+export async function startAcpStage(
+  config: (directory: string) => string = everythingText,
+): Promise<AcpStage> {
   await using opened = new AsyncDisposableStack();
-  const workspace = opened.use(await startWorkspace(everythingText));
+  const workspace = opened.use(await startWorkspace(config));
   const { directory, ready, run } = workspace;
   const { url } = ready.broker;
   const { env } = await workspace.agent('asker', 'researcher');

@@ -9,9 +9,11 @@ export function dashboardCommand(): Command {
       'Print a link that opens the dashboard in a browser, once and within a minute. For operators, observers, and tokens that decide (token issue --approves).',
     ),
   );
+  command.option('--open', 'open it in the browser of this machine, too');
   withExamples(
     withJsonOption(command),
     'signalbox dashboard',
+    'signalbox dashboard --open',
     'signalbox dashboard --token-file alice.token',
   );
   return command.action(async (flags: DashboardFlags) => {

@@ -25,10 +25,14 @@ export function historyCommand(): Command {
       agentOrGroupOption,
     )
     .option('--correlation <id>', 'only the request with this id, and what belongs to it')
-    .option('--limit <n>', 'show at most this many messages', countOption, 200);
+    .option('--limit <n>', 'show at most this many messages', countOption, 200)
+    .option('-v, --verbose', 'also the messages of which a tool call consists');
   withOrchestratorOption(command).addHelpText(
     'after',
-    '\nWithout an orchestrator the command shows the messages only, and says on standard error that the calls are missing.',
+    `
+Without an orchestrator the command shows the messages only, and says on standard error that the calls are missing. Operators
+see the first line of each text, as long as the broker keeps it (broker.keepBodies); what has the form of a credential is not
+shown, and each use is in the audit log.`,
   );
   withExamples(
     withJsonOption(command),

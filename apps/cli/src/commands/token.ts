@@ -56,6 +56,7 @@ function issueCommand(): Command {
         .choices(['operator', 'observer'])
         .default('operator'),
     )
+    .option('--read-bodies', 'with --permissions observer: it also reads what agents wrote to each other')
     .addOption(
       new Option(
         '--ttl, --expires <time>',

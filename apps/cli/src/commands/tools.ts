@@ -8,6 +8,7 @@ import { toolsListCommand } from './tools/list.ts';
 import { toolsMatrixCommand } from './tools/matrix.ts';
 import { toolsResultCommand } from './tools/result.ts';
 import { toolsSearchCommand } from './tools/search.ts';
+import { toolsTopCommand } from './tools/top.ts';
 
 const children: readonly (() => Command)[] = [
   toolsListCommand,
@@ -16,6 +17,7 @@ const children: readonly (() => Command)[] = [
   toolsCallCommand,
   toolsResultCommand,
   toolsCallsCommand,
+  toolsTopCommand,
   toolsCancelCommand,
   toolsExplainCommand,
 ];

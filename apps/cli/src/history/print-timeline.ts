@@ -1,7 +1,11 @@
-import { readTimeline, type TimelineEntry, type TimelineGroup } from '@signalbox/client/operator';
+import type { BrokerClient } from '@signalbox/client';
+import { readTexts, readTimeline, type TimelineEntry, type TimelineGroup } from '@signalbox/client/operator';
+import { shownExcerpt } from '@signalbox/mcp-host/redaction';
+import { isPermitted, operationPermissions, permissionsOfRole } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { orchestratorOf } from '../connection/orchestrator-request.ts';
+import { isOfCall } from '../tail/brief-tail.ts';
 import { formatDuration, formatElapsed } from '../terminal/duration.ts';
 import { oneLine, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 
@@ -12,6 +16,8 @@ export interface HistoryFlags extends ConnectionFlags {
   about?: string;
   correlation?: string;
   limit: number;
+  /** Also prints the messages that a tool call consists of. */
+  verbose?: boolean;
   orchestrator?: string;
   json?: boolean;
 }
@@ -20,7 +26,7 @@ const hourMs = 3_600_000;
 
 /** Prints the timeline of messages and tool calls. */
 export async function printTimeline(flags: HistoryFlags): Promise<void> {
-  const { about, correlation, limit, json } = flags;
+  const { about, correlation, limit, verbose = false, json } = flags;
   const since = Math.max(0, Date.now() - (flags.since ?? hourMs));
   const query = {
     since,
@@ -28,16 +34,30 @@ export async function printTimeline(flags: HistoryFlags): Promise<void> {
     ...(about !== undefined && { agent: about }),
     ...(correlation !== undefined && { correlationId: correlation }),
   };
-  const { groups, more, callsMissing } = await withSession(flags, (session) =>
-    readTimeline(session.client, orchestratorOf(session, flags), query),
-  );
+  const { groups, more, callsMissing, texts } = await withSession(flags, async (session) => {
+    const timeline = await readTimeline(session.client, orchestratorOf(session, flags), query);
+    return { ...timeline, texts: await textsOf(timeline.groups, session.client) };
+  });
   if (callsMissing) {
     printNotes(`signalbox: tool calls are not shown: ${callsMissing.message}`);
   }
-  if (json) return printJson({ groups, more, ...(callsMissing && { calls_missing: callsMissing }) });
+  if (json)
+    return printJson({
+      groups: groups.map((group) => withTexts(group, texts)),
+      more,
+      ...(callsMissing && { calls_missing: callsMissing }),
+    });
   if (groups.length === 0) return printLines(`nothing in the last ${formatDuration(Date.now() - since)}`);
-  const rows = groups.flatMap(groupRows);
-  printLines(tableLines(['TIME', 'FROM', 'TO', 'WHAT', 'OUTCOME', 'ID'], rows));
+  const rows = groups.flatMap((group) => groupRows(group, verbose, texts));
+  const headings = ['TIME', 'FROM', 'TO', 'WHAT', 'OUTCOME', 'ID'];
+  printLines(
+    texts.size > 0
+      ? tableLines([...headings, 'TEXT'], rows)
+      : tableLines(
+          headings,
+          rows.map((row) => row.slice(0, -1)),
+        ),
+  );
   if (more)
     printLines(
       '',
@@ -49,12 +69,48 @@ function messageCount(groups: readonly TimelineGroup[]): number {
   return groups.flatMap(({ entries }) => entries).filter(({ what }) => what === 'message').length;
 }
 
-/** Writes the first entry with its time, and the others with how much later they were. */
-function groupRows({ entries }: TimelineGroup): string[][] {
+/** The beginnings of the texts of messages, by their sequence numbers. Nothing in them has the form of a credential. */
+type Texts = ReadonlyMap<number, string>;
+
+/** Reads the texts that the broker keeps, for those who may read them. */
+async function textsOf(groups: readonly TimelineGroup[], client: BrokerClient): Promise<Texts> {
+  const seqs = groups.flatMap(({ entries }) =>
+    entries.flatMap((entry) => (entry.what === 'message' && !isOfCall(entry.kind) ? [entry.seq] : [])),
+  );
+  const { texts: needs } = operationPermissions.admin;
+  if (seqs.length === 0 || !isPermitted(needs, permissionsOfRole(client.role))) return new Map();
+  const { texts } = await readTexts(client, seqs);
+  return new Map([...texts].map(([seq, text]) => [seq, shownExcerpt(text)]));
+}
+
+function withTexts({ entries, ...group }: TimelineGroup, texts: Texts) {
+  const withText = entries.map((entry) => {
+    const text = entry.what === 'message' ? texts.get(entry.seq) : undefined;
+    return text === undefined ? entry : { ...entry, text };
+  });
+  return { ...group, entries: withText };
+}
+
+/**
+ * Writes the first entry with its time, and the others with how much later they were. The messages of a call are left out, unless one of
+ * them ended badly.
+ */
+function groupRows({ entries }: TimelineGroup, verbose: boolean, texts: Texts): string[][] {
   const start = entries[0]?.at ?? 0;
-  return entries.map((entry, at) => [
+  const isFolded = !verbose && entries.some(({ what }) => what === 'call');
+  const shown = entries.filter(
+    (entry) =>
+      !(
+        isFolded &&
+        entry.what === 'message' &&
+        isOfCall(entry.kind) &&
+        (entry.outcome ?? 'acked') === 'acked'
+      ),
+  );
+  return shown.map((entry, at) => [
     at === 0 ? new Date(entry.at).toISOString() : `  +${formatElapsed(entry.at - start)}`,
     ...entryCells(entry),
+    entry.what === 'message' ? oneLine(texts.get(entry.seq)?.split('\n')[0] ?? '', 80) : '',
   ]);
 }
 

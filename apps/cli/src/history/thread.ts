@@ -8,6 +8,7 @@ import {
 } from '@signalbox/client/operator';
 import { bodyWithoutSecrets, shownExcerpt } from '@signalbox/mcp-host/redaction';
 import { SignalboxError } from '@signalbox/protocol';
+import { bodyTextOf } from '@signalbox/protocol/body-text';
 import { quotedLines } from '@signalbox/protocol/internal';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
@@ -179,8 +180,8 @@ function shown({ body, text, ...message }: KeptMessage): ShownMessage {
   };
 }
 
-/** Writes a body as people read it: the text of one that is JSON with nothing but `text`. */
+/** Writes a body as people read it: the text of one that says nothing else. */
 function textOf({ body }: ShownMessage): string {
-  const isText = typeof body === 'object' && body !== null && Object.keys(body).join() === 'text';
-  return bodyText(isText ? (body as { text: unknown }).text : body, { indent: 2 });
+  const said = bodyTextOf(body);
+  return bodyText(said?.isWhole ? said.text : body, { indent: 2 });
 }

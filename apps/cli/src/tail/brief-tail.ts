@@ -26,6 +26,7 @@ export class BriefTail {
   }
 }
 
-function isOfCall(kind: string): boolean {
+/** Tells whether messages of this kind are a part of a tool call. */
+export function isOfCall(kind: string): boolean {
   return kind === 'mcp_request' || kind === 'mcp_reply';
 }

@@ -5,22 +5,26 @@ import { turnText } from '../agents/turn-text.ts';
 import { byteSize } from '../terminal/byte-size.ts';
 import { formatDuration, formatElapsed } from '../terminal/duration.ts';
 import { cell, oneLine } from '../terminal/output.ts';
+import type { TextEvent } from './text-feed.ts';
 
 type MessageEvent = Extract<TailNotice, { message: unknown }>;
 
 const shortIdLength = 8;
 const wordLength = 9;
 const detailLength = 120;
+const textLength = 300;
 
 /** Writes an event for people on one line: the time, what happened, and to which message. */
-export function eventLine(event: TailEvent): string {
+export function eventLine(event: TailEvent | TextEvent): string {
   const time = new Date(event.at).toISOString().slice(11);
   const [what = '', ...rest] = words(event).map(cell);
   return [time, what.padEnd(wordLength), ...rest].join('  ');
 }
 
-function words(event: TailEvent): string[] {
+function words(event: TailEvent | TextEvent): string[] {
   switch (event.what) {
+    case 'text':
+      return ['text', ...shortId(event.id), oneLine(event.text, textLength)];
     case 'stored':
     case 'scheduled':
     case 'delivered':

@@ -1,6 +1,7 @@
 import type { TailEvent } from '@signalbox/client/operator';
 import { printJson, printLines } from '../terminal/output.ts';
 import { eventLine } from './event-line.ts';
+import type { TextEvent } from './text-feed.ts';
 
 /** The largest number of bytes that may wait for the reader of standard output; further events are only counted. */
 const maxWaitingBytes = 4 * 1024 * 1024;
@@ -14,7 +15,7 @@ export class TailOutput {
     this.#asJson = asJson;
   }
 
-  show(event: TailEvent): void {
+  show(event: TailEvent | TextEvent): void {
     if (process.stdout.writableLength > maxWaitingBytes) {
       this.#missed++;
       return;
@@ -25,7 +26,7 @@ export class TailOutput {
     this.#write(event);
   }
 
-  #write(event: TailEvent): void {
+  #write(event: TailEvent | TextEvent): void {
     if (this.#asJson) printJson(event);
     else printLines(eventLine(event));
   }

@@ -4,9 +4,10 @@ import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { orchestratorOf } from '../connection/orchestrator-request.ts';
 import { stopRequested } from '../process/stop-signals.ts';
-import { printJson, printLines } from '../terminal/output.ts';
+import { printJson, printLines, printNotes } from '../terminal/output.ts';
 import { BriefTail } from './brief-tail.ts';
 import { TailOutput } from './tail-output.ts';
+import { checkKept, TextFeed } from './text-feed.ts';
 
 /** The options of `signalbox tail`. */
 export interface TailFlags extends ConnectionFlags {
@@ -15,22 +16,31 @@ export interface TailFlags extends ConnectionFlags {
   orchestrator?: string;
   /** Print every event, not only the end of each call. With `json` all are printed anyway. */
   verbose?: boolean;
+  /** Also print what messages say. */
+  bodies?: boolean;
   json?: boolean;
 }
 
 /** Prints what happens to messages, tool calls and holds, live, until the process is asked to end. */
 export async function tail(flags: TailFlags): Promise<void> {
-  const { about, json = false, verbose = false } = flags;
+  const { about, json = false, verbose = false, bodies = false } = flags;
   const stop = stopRequested();
   await withSession(flags, async (session) => {
     const { client } = session;
     const output = new TailOutput(json);
     const brief = new BriefTail();
+    if (bodies) await checkKept(client);
+    const feed = new TextFeed(client, {
+      onText: (event) => output.show(event),
+      onFailure: (reason) => printNotes(`signalbox: some texts are not shown: ${reason}`),
+    });
     const following = followTail(client, {
       ...(about !== undefined && { agent: about }),
       orchestrator: orchestratorOf(session, flags),
       onEvent: (event) => {
-        if (json || verbose || brief.isShown(event)) output.show(event);
+        const isShown = json || verbose || brief.isShown(event);
+        if (isShown) output.show(event);
+        if (isShown && bodies) feed.observe(event);
       },
     });
     const started = await Promise.race([following, stop]);

@@ -12,6 +12,8 @@ export interface HolderFlags {
   /** The name of the operator. */
   name?: string;
   permissions: 'operator' | 'observer';
+  /** An observer that also reads bodies. */
+  readBodies?: true;
 }
 
 /** Decides whom a token is for. Throws `usage` if the options do not say it, or say it twice. */
@@ -25,12 +27,24 @@ export interface TokenHolder {
   role: string;
   roles?: string[];
   approves?: string[];
+  readsBodies?: true;
 }
 
-function agentOf({ agent, role: named, roles, approves, name, permissions }: HolderFlags): TokenHolder {
+function agentOf({
+  agent,
+  role: named,
+  roles,
+  approves,
+  name,
+  permissions,
+  readBodies,
+}: HolderFlags): TokenHolder {
   const role = named ?? roles?.[0];
-  if (name !== undefined || permissions !== 'operator')
-    throw usage('--name and --permissions go only with --operator', 'add --operator, or leave them out');
+  if (name !== undefined || permissions !== 'operator' || readBodies)
+    throw usage(
+      '--name, --permissions and --read-bodies go only with --operator',
+      'add --operator, or leave them out',
+    );
   if (agent !== undefined && roles !== undefined && !agent.endsWith('*'))
     throw usage(
       `--roles is for a token that makes others, and '${agent}' names one agent`,
@@ -42,7 +56,20 @@ function agentOf({ agent, role: named, roles, approves, name, permissions }: Hol
   throw usage(`option '${missing}' is missing`, 'see: signalbox token issue --help');
 }
 
-function operatorOf({ agent, role, roles, approves, name, permissions }: HolderFlags): TokenHolder {
+function operatorOf({
+  agent,
+  role,
+  roles,
+  approves,
+  name,
+  permissions,
+  readBodies,
+}: HolderFlags): TokenHolder {
+  if (readBodies && permissions !== 'observer')
+    throw usage(
+      '--read-bodies is for an observer: an operator reads bodies anyway',
+      'add --permissions observer',
+    );
   if (approves !== undefined)
     throw usage(
       '--approves does not go with --operator: an operator decides on everything',
@@ -54,7 +81,7 @@ function operatorOf({ agent, role, roles, approves, name, permissions }: HolderF
     throw usage("option '--name <name>' is missing", 'say whose token it is, as in --name alice');
   if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(name))
     throw usage(`'${name}' is no name for an operator`, 'use lower-case letters, digits, _ and -');
-  return { agent: `operator.${name}`, role: permissions };
+  return { agent: `operator.${name}`, role: permissions, ...(readBodies && { readsBodies: true }) };
 }
 
 function usage(message: string, hint: string): SignalboxError {

@@ -45,13 +45,13 @@ export interface TokenIssueFlags extends Omit<TokenFlags, 'agent'>, HolderFlags 
 /** Issues a token and prints it, or writes it to a file of its own. */
 export async function runTokenIssue(flags: TokenIssueFlags): Promise<void> {
   const { agent: _, expires, out, force = false, json, ...connectionFlags } = flags;
-  const { agent, role, roles: given, approves } = holderOf(flags);
+  const { agent, role, roles: given, approves, readsBodies } = holderOf(flags);
   const ttlMs = expires === 'never' ? null : expires;
   if (out !== undefined) checkFree(out, force);
   const { issued, warnings } = await withSession(connectionFlags, async ({ client, connection: { url } }) => {
     const roles = await listedRoles(flags, url);
     const unlisted = roles ? (given ?? [role]).flatMap((one) => roleWarning(one, roles) ?? []) : [];
-    const token = await issueToken(client, { agent, role, roles: given, approves, ttlMs });
+    const token = await issueToken(client, { agent, role, roles: given, approves, readsBodies, ttlMs });
     try {
       if (out !== undefined) await saveToken(out, tokenFileText({ token: token.token, url }), force);
     } catch (error) {

@@ -18,6 +18,8 @@ const permissions = computed(() => (signIn.value.state === 'in' ? signIn.value.f
 export const canAct = computed(() => permissions.value.includes('operator'));
 /** True if the session sees events. A session that only decides sees the calls that wait for it, and holds. */
 export const canLook = computed(() => canAct.value || permissions.value.includes('observer'));
+/** True if the session reads what agents wrote. */
+export const canReadBodies = computed(() => canAct.value || permissions.value.includes('read-bodies'));
 /** True if the session decides on tool calls, all or those of certain roles. */
 export const canDecide = computed(() => canAct.value || permissions.value.includes('approver'));
 
@@ -40,6 +42,13 @@ export async function startSession(): Promise<void> {
     return;
   }
   await resume();
+}
+
+/** Signs in with the token of a person. Rejects with the reason if the broker refuses it. */
+export async function signInWith(token: string): Promise<void> {
+  sessionKey.set((await command<{ key: string }>('session', { token })).key);
+  // The stream of events of an earlier session has ended, and with it this page's: it begins anew.
+  location.reload();
 }
 
 async function resume(): Promise<void> {

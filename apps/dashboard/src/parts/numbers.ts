@@ -1,17 +1,17 @@
 const units = [
   ['d', 86_400_000],
   ['h', 3_600_000],
-  ['min', 60_000],
+  ['m', 60_000],
   ['s', 1000],
 ] as const;
 
-/** Writes a duration with one unit, as the CLI does: `2 h`. */
+/** Writes a duration with one unit, of which there are at least two: `2m`, `90s`. */
 export function duration(ms: number): string {
   for (const [unit, size] of units) {
     const count = Math.floor(ms / size);
-    if (count >= (unit === 's' ? 1 : unit === 'min' ? 2 : 2)) return `${count} ${unit}`;
+    if (count >= (unit === 's' ? 1 : 2)) return `${count}${unit}`;
   }
-  return ms >= 1000 ? `${Math.floor(ms / 1000)} s` : `${Math.max(0, Math.round(ms))} ms`;
+  return `${Math.max(0, Math.round(ms))}ms`;
 }
 
 /** Writes how long ago something was; `unknown` without a time. */
@@ -50,6 +50,11 @@ export function timeOf(at: number): string {
   return new Date(at).toLocaleString('sv', { dateStyle: 'short', timeStyle: 'medium' });
 }
 
+/** Writes the day of a time: `2026-11-29`. */
+export function dayOf(at: number): string {
+  return timeOf(at).slice(0, 10);
+}
+
 /** Writes a time of day. */
 export function clockTime(at: number): string {
   return new Date(at).toLocaleTimeString('sv');
@@ -61,8 +66,8 @@ export function perSecond(rate: number): string {
   return `${rate >= 100 || rate === 0 ? Math.round(rate).toLocaleString('en') : rate.toFixed(1)} a second`;
 }
 
-/** Writes a short time with its significant digits: `0.4 ms`, `12 ms`, `1.3 s`. */
+/** Writes a short time with its significant digits: `0.4ms`, `12ms`, `1.3s`. */
 export function shortTime(ms: number): string {
-  if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`;
-  return `${ms >= 10 ? Math.round(ms) : ms.toFixed(1)} ms`;
+  if (ms >= 1000) return `${(ms / 1000).toFixed(1)}s`;
+  return `${ms >= 10 ? Math.round(ms) : ms.toFixed(1)}ms`;
 }

@@ -15,8 +15,24 @@ export function Block({ children, label }: { children: string; label: string }) 
   );
 }
 
-/** Shows a name or an id, which is cut if it does not fit. */
+/** The last characters of a name, which are shown however narrow its place is: names of one kind often differ only there. */
+const endLength = 12;
+
+/** Shows a name or an id. If it does not fit, its middle is left out. */
 export function Name({ children }: { children: string }) {
+  const letters = [...visibleLine(children)];
+  const whole = letters.join('');
+  if (letters.length <= 2 * endLength) return <Line>{children}</Line>;
+  return (
+    <span class="name parted" title={whole}>
+      <bdi>{letters.slice(0, -endLength).join('')}</bdi>
+      <bdi>{letters.slice(-endLength).join('')}</bdi>
+    </span>
+  );
+}
+
+/** Shows a text on one line. If it does not fit, its end is left out. */
+export function Line({ children }: { children: string }) {
   return (
     <span class="name" title={visibleLine(children)}>
       <Text>{children}</Text>

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { focusIfWanted } from '../model/page-keys.ts';
 import type { Resource } from '../model/resource.ts';
 import { Ago } from './age.tsx';
 
@@ -17,6 +18,8 @@ export function View({
 }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
+    // A search that took the focus keeps it.
+    if (document.activeElement?.matches('main input')) return;
     heading.current?.focus({ preventScroll: true });
   }, [title]);
   const { error, at, data } = resource;
@@ -53,10 +56,13 @@ export function Filter({
   value: string;
   onChange: (value: string) => void;
 }) {
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => focusIfWanted(field.current), []);
   return (
     <label class="filter">
       <span>{label}</span>
       <input
+        ref={field}
         type="search"
         value={value}
         autocomplete="off"

@@ -10,13 +10,14 @@ import { canAct } from '../model/session.ts';
 import { Age, Ago } from '../parts/age.tsx';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Drawer, Facts } from '../parts/drawer.tsx';
-import { counted, figure } from '../parts/numbers.ts';
+import { counted } from '../parts/numbers.ts';
 import { StateMark, type Tone } from '../parts/state-mark.tsx';
 import { Table } from '../parts/table.tsx';
 import { Block, Name, Text } from '../parts/text.tsx';
 import { Filter, MissingNote, View } from '../parts/view.tsx';
 import { AgentHold } from './holds/agent-hold.tsx';
 import { Outcome } from './outcome.tsx';
+import { isOverTime, OverTimeTabs, OverTimeView } from './over-time.tsx';
 
 interface Answer {
   agents: AgentSummary[];
@@ -57,8 +58,10 @@ export function AgentsView() {
     ),
   );
   const chosen = all.find((one) => one.agent === agent);
+  if (isOverTime()) return <OverTimeView title="Agents" of="agents" />;
   return (
     <View title="Agents" summary={<Summary agents={all} more={resource.data?.more} />} resource={resource}>
+      <OverTimeTabs />
       <div class="filters">
         <Filter label="Name, role or state" value={filter} onChange={(text) => setParams({ filter: text })} />
       </div>
@@ -98,7 +101,7 @@ export function AgentsView() {
               width: '5rem',
               isNumber: true,
               isOptional: true,
-              cell: ({ restarts }) => figure(restarts),
+              cell: ({ restarts }) => restarts ?? '–',
             },
             { title: 'Now', cell: (one) => <Doing of={one} calls={running.get(one.agent) ?? []} /> },
           ]}
@@ -165,7 +168,10 @@ function Doing({
   if (call)
     return (
       <span class="name">
-        <Text>{call.tool}</Text> <Age at={call.started_at ?? call.received_at} />
+        <span class="quiet">
+          for <Age at={call.started_at ?? call.received_at} />:{' '}
+        </span>
+        <Text>{call.tool}</Text>
         {calls.length > 1 && ` and ${calls.length - 1} more`}
       </span>
     );
@@ -176,7 +182,7 @@ function Doing({
         {used.length > 1 && ` and ${used.length - 1} more`}
       </span>
     );
-  if (!last_output) return <span class="unknown">unknown</span>;
+  if (!last_output) return <>–</>;
   return (
     <span class="name" title={visibleLine(last_output.text)}>
       {last_output.at !== undefined && (
@@ -208,9 +214,8 @@ function Details({ of, calls }: { of: AgentSummary; calls: readonly CallRecord[]
           ['Runs', clients.length === 0 ? undefined : <Text key="clients">{clients.join(', ')}</Text>],
           ['Broker', brokers.length === 0 ? undefined : <Text key="brokers">{brokers.join(', ')}</Text>],
           ['Mail', mail ? mailText(mail) : 'unknown'],
-          ['Restarts', of.state === 'group' ? undefined : figure(of.restarts)],
+          ['Restarts', of.restarts ?? undefined],
           ['Oldest mail', oldest_at === undefined ? undefined : <Age key="oldest" at={oldest_at} />],
-          ...(of.state === 'group' || output !== undefined ? [] : [['Last output', 'unknown'] as const]),
         ]}
       />
       {turns.length > 0 && (
@@ -228,6 +233,19 @@ function Details({ of, calls }: { of: AgentSummary; calls: readonly CallRecord[]
                   <Text>{turn.kind}</Text> of <Text>{turn.from}</Text>
                 </a>{' '}
                 <Age at={turn.since} />
+                {canAct.value && (
+                  <ConfirmButton
+                    label="Stop"
+                    question={`Stop this turn of ${agent}? Its messages become dead letters.`}
+                    isDangerous
+                    onConfirm={() =>
+                      act('turns/stop', { agent, id: turn.id, sender: turn.from }, () => ({
+                        text: `The turn of ${agent} is stopped, and its messages are dead letters`,
+                        href: hrefOf('dead', {}),
+                      }))
+                    }
+                  />
+                )}
                 {turn.calls?.map(({ title, status }) => (
                   <div class="quiet" key={title}>
                     <Text>{title}</Text>: <Text>{status}</Text>

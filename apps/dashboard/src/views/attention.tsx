@@ -6,7 +6,7 @@ import { Age, Ago } from '../parts/age.tsx';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { counted, figure } from '../parts/numbers.ts';
 import { StateMark } from '../parts/state-mark.tsx';
-import { Text } from '../parts/text.tsx';
+import { Name, Text } from '../parts/text.tsx';
 import { View } from '../parts/view.tsx';
 import { AskingItem } from './approvals/asking-item.tsx';
 import { WithheldDefinitions } from './withheld-definitions.tsx';
@@ -63,18 +63,23 @@ function Group({ title, tone, items }: { title: string; tone: 'bad' | 'soon'; it
 }
 
 function Item({ item }: { item: AttentionItem }) {
-  const { level, who, what, since, link, action, definitions } = item;
+  const { level, who, what, since, link, action, definitions, isFailure } = item;
   return (
     <li>
       <StateMark tone={level === 'now' ? 'bad' : 'soon'}>{''}</StateMark>
       <a class="who" href={`#${link}`}>
-        <Text>{who}</Text>
+        <Name>{who}</Name>
       </a>
       <span class="what">
         <Text>{what}</Text>
       </span>
       <span class="since">{since === undefined ? '' : <Age at={since} />}</span>
       <span class="do">
+        {isFailure && (
+          <a class="button" href={`#${link}`} aria-label={`Why does ${who} fail?`}>
+            Why?
+          </a>
+        )}
         {action && canAct.value ? (
           // An open question closes when the action changes: it is about what the person has seen.
           <ConfirmButton
@@ -84,9 +89,11 @@ function Item({ item }: { item: AttentionItem }) {
             onConfirm={() => act<Changed>(action.command, action.params, (answer) => outcomeOf(who, answer))}
           />
         ) : (
-          <a class="button" href={`#${link}`} aria-label={`Show ${who}`}>
-            Show
-          </a>
+          !isFailure && (
+            <a class="button" href={`#${link}`} aria-label={`Show ${who}`}>
+              Show
+            </a>
+          )
         )}
       </span>
       {definitions && <WithheldDefinitions definitions={definitions} />}

@@ -125,7 +125,7 @@ function Progress({ of: { state, position, progress } }: { of: CallRecord }) {
   if (state === 'queued' && position !== undefined)
     return <>{position === 1 ? 'next in line' : `${position}. in line`}</>;
   if (state !== 'running') return <>–</>;
-  if (progress === undefined) return <span class="unknown">unknown</span>;
+  if (progress === undefined) return <>–</>;
   const { progress: done, total } = progress;
   if (total === undefined || total <= 0) return <>{done.toLocaleString('en')}</>;
   const percent = Math.round((100 * done) / total);
@@ -162,7 +162,7 @@ function Details({ of }: { of: CallRecord }) {
           [isOver ? 'Ran' : 'Runs for', started_at === undefined ? undefined : took(of)],
           ['Ended', finished_at === undefined ? undefined : timeOf(finished_at)],
           ['Request', sizeOf(request_bytes)],
-          ['Reply', isOver ? sizeOf(reply_bytes) : undefined],
+          ['Reply', isOver && reply_bytes !== undefined ? bytes(reply_bytes) : undefined],
           ['Id', <Text key="id">{request_id}</Text>],
           ['Thread', thread === undefined ? undefined : <ThreadLink key="thread" to={thread} />],
         ]}

@@ -1,15 +1,17 @@
-import type { ThreadsPage, Transcript, TranscriptEntry } from '@signalbox/client/operator';
-import { useState } from 'preact/hooks';
+import type { Transcript, TranscriptEntry } from '@signalbox/client/operator';
+import type { FoundThreads } from '@signalbox/daemon/dashboard';
+import { useEffect, useRef } from 'preact/hooks';
 import { act } from '../model/notices.ts';
 import { useResource } from '../model/resource.ts';
 import { hrefOf, route, setParams } from '../model/route.ts';
-import { canAct } from '../model/session.ts';
+import { canAct, canReadBodies } from '../model/session.ts';
 import { Age } from '../parts/age.tsx';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
-import { JsonValue } from '../parts/json-value.tsx';
-import { bytes, clockTime, counted, duration, timeOf } from '../parts/numbers.ts';
-import { Block, Name, Text } from '../parts/text.tsx';
-import { Filter, MissingNote, View } from '../parts/view.tsx';
+import { MessageBody } from '../parts/message-body.tsx';
+import { bytes, clockTime, counted, dayOf, duration, timeOf } from '../parts/numbers.ts';
+import { QueryField } from '../parts/query-field.tsx';
+import { Name, Text } from '../parts/text.tsx';
+import { MissingNote, View } from '../parts/view.tsx';
 import { Outcome } from './outcome.tsx';
 
 /** Shows the threads of messages whose bodies are kept, or what was said in one of them. */
@@ -19,10 +21,12 @@ export function ConversationsView() {
 }
 
 function Threads() {
-  const { agent, search, cursor } = route.value.params;
-  const resource = useResource<ThreadsPage>('threads', { agent, search, cursor });
-  const { threads = [], cursor: next, keeps } = resource.data ?? {};
-  const isFiltered = Boolean(agent || search);
+  const { agent, tool, outcome, search, cursor } = route.value.params;
+  const chips = { agent, tool, outcome };
+  const filter = { ...chips, search };
+  const resource = useResource<FoundThreads>('threads', { ...filter, cursor });
+  const { threads = [], cursor: next, keeps, searched_since: since, callsMissing } = resource.data ?? {};
+  const isFiltered = Object.values(filter).some(Boolean);
   return (
     <View
       title="Conversations"
@@ -30,23 +34,21 @@ function Threads() {
         keeps && (
           <>
             {keeps.kinds.join(', ')} of the last {duration(keeps.age_ms)}
+            {since !== undefined && `; tools and outcomes since ${timeOf(since)}`}
           </>
         )
       }
       resource={resource}
     >
       <div class="filters">
-        {canAct.value && (
-          <Filter
-            label="Words"
-            value={search ?? ''}
-            onChange={(text) => setParams({ search: text, cursor: '' })}
-          />
-        )}
-        <Filter
-          label="Agent"
-          value={agent ?? ''}
-          onChange={(text) => setParams({ agent: text.trim(), cursor: '' })}
+        <QueryField
+          label={canReadBodies.value ? 'Words' : 'Filter'}
+          keys={Object.keys(chips)}
+          chips={chips}
+          words={canReadBodies.value ? (search ?? '') : undefined}
+          onChange={({ chips: changed, words }) =>
+            setParams({ ...changed, cursor: '', ...(canReadBodies.value && { search: words }) })
+          }
         />
         {isFiltered && (
           <a class="button plain" href={hrefOf('conversations')}>
@@ -54,6 +56,7 @@ function Threads() {
           </a>
         )}
       </div>
+      {callsMissing && <MissingNote message={callsMissing.message} />}
       <div class="scroll">
         {threads.length === 0 && <p class="empty">{emptyText(resource.data, isFiltered)}</p>}
         <ol class="threads">
@@ -64,9 +67,9 @@ function Threads() {
       </div>
       {(next !== undefined || cursor) && (
         <div class="bar">
-          {cursor && <a href={hrefOf('conversations', { agent, search })}>Newest</a>}
+          {cursor && <a href={hrefOf('conversations', filter)}>Newest</a>}
           {next !== undefined && (
-            <a href={hrefOf('conversations', { agent, search, cursor: String(next) })}>Older</a>
+            <a href={hrefOf('conversations', { ...filter, cursor: String(next) })}>Older</a>
           )}
         </div>
       )}
@@ -74,13 +77,13 @@ function Threads() {
   );
 }
 
-function emptyText(page: ThreadsPage | undefined, isFiltered: boolean): string {
+function emptyText(page: FoundThreads | undefined, isFiltered: boolean): string {
   if (page?.keeps === undefined)
     return 'The broker keeps no bodies of messages: broker.keepBodies in signalbox.yaml.';
   return isFiltered ? 'Nothing matches.' : 'Nobody has said anything.';
 }
 
-function Thread({ of: { thread, messages, newest } }: { of: ThreadsPage['threads'][number] }) {
+function Thread({ of: { thread, messages, newest } }: { of: FoundThreads['threads'][number] }) {
   const { from_agent, to, created_at, size, text } = newest;
   const count = messages >= 1000 ? '1000+' : messages;
   return (
@@ -152,14 +155,19 @@ function keyOf(entry: TranscriptEntry): string {
   return entry.what === 'call' ? `call ${entry.request_id}` : `approval ${entry.id}`;
 }
 
-const dayOf = (at: number): string => timeOf(at).slice(0, 10);
-
 function Entry({ entry, before }: { entry: TranscriptEntry; before: TranscriptEntry | undefined }) {
   const day = dayOf(entry.at);
+  const item = useRef<HTMLLIElement>(null);
+  const isChosen = entry.what === 'message' && String(entry.seq) === route.value.params.message;
+  useEffect(() => {
+    if (isChosen) item.current?.scrollIntoView({ block: 'center' });
+  }, [isChosen]);
   return (
     <>
       {(before === undefined || dayOf(before.at) !== day) && <li class="day">{day}</li>}
-      <li class={entry.what}>{entry.what === 'message' ? <Message of={entry} /> : <Step of={entry} />}</li>
+      <li class={isChosen ? 'message chosen' : entry.what} ref={item}>
+        {entry.what === 'message' ? <Message of={entry} /> : <Step of={entry} />}
+      </li>
     </>
   );
 }
@@ -173,7 +181,8 @@ function Time({ at }: { at: number }) {
 }
 
 function Message({ of }: { of: TranscriptEntry & { what: 'message' } }) {
-  const { from_agent, to, kind, state, body, size, at } = of;
+  const { from_agent, to, kind, state, body, size, at, seq } = of;
+  const { thread, after } = route.value.params;
   return (
     <article>
       <p class="said-by">
@@ -184,44 +193,17 @@ function Message({ of }: { of: TranscriptEntry & { what: 'message' } }) {
           to <Text>{to}</Text>, <Text>{kind}</Text>
         </span>
         {state !== undefined && state !== 'acked' && <Outcome of={state === 'pending' ? 'waiting' : state} />}
-        <Time at={at} />
+        <a
+          class="at"
+          aria-label={`Link to the message of ${timeOf(at)}`}
+          href={hrefOf('conversations', { thread, after, message: String(seq) })}
+        >
+          <Time at={at} />
+        </a>
       </p>
-      {body === undefined ? <p class="quiet">{bytes(size)}</p> : <Body text={body} />}
+      {body === undefined ? <p class="quiet">{bytes(size)}</p> : <MessageBody of={body} />}
     </article>
   );
-}
-
-/** The length from which a body is folded, in characters. */
-const foldedLength = 4000;
-
-function Body({ text }: { text: string }) {
-  const [isWhole, setWhole] = useState(text.length <= foldedLength);
-  const said = textOf(text);
-  const shown = isWhole ? (said ?? text) : (said ?? text).slice(0, foldedLength);
-  return (
-    <>
-      {said === undefined ? <JsonValue text={shown} label="Body" /> : <Block label="Body">{shown}</Block>}
-      {!isWhole && (
-        <button type="button" class="button plain" onClick={() => setWhole(true)}>
-          Show all of {counted(text.length, 'character')}
-        </button>
-      )}
-    </>
-  );
-}
-
-/** Returns the text of a body that is a text or has nothing but `text`; `undefined` for other JSON. */
-function textOf(body: string): string | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch {
-    return body;
-  }
-  if (typeof value === 'string') return value;
-  const isText = typeof value === 'object' && value !== null && Object.keys(value).join() === 'text';
-  const text = isText ? (value as { text: unknown }).text : undefined;
-  return typeof text === 'string' ? text : undefined;
 }
 
 function Step({ of }: { of: Exclude<TranscriptEntry, { what: 'message' }> }) {

@@ -8,9 +8,10 @@ import { canAct } from '../model/session.ts';
 import { Age } from '../parts/age.tsx';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Drawer, Facts } from '../parts/drawer.tsx';
+import { MessageBody } from '../parts/message-body.tsx';
 import { bytes, counted, timeOf } from '../parts/numbers.ts';
 import { Table } from '../parts/table.tsx';
-import { Block, Name, Text } from '../parts/text.tsx';
+import { Line, Name, Text } from '../parts/text.tsx';
 import { View } from '../parts/view.tsx';
 
 interface Changes {
@@ -76,7 +77,7 @@ export function DeadView() {
             { title: 'Inbox', width: '18%', cell: (one) => <Name>{one.inbox}</Name> },
             { title: 'From', width: '18%', isOptional: true, cell: (one) => <Name>{one.from.agent}</Name> },
             { title: 'Kind', width: '7rem', isOptional: true, cell: (one) => <Name>{one.kind}</Name> },
-            { title: 'Reason', cell: (one) => <Name>{one.reason}</Name> },
+            { title: 'Reason', cell: (one) => <Line>{one.reason}</Line> },
             { title: 'Tries', width: '4rem', isNumber: true, isOptional: true, cell: (one) => one.attempts },
             { title: 'Given up', width: '7rem', isNumber: true, cell: (one) => <Age at={one.dead_at} /> },
           ]}
@@ -94,7 +95,7 @@ function Group({ of, isChosen }: { of: readonly DeadLetter[]; isChosen: boolean 
       <a class={isChosen ? 'chip chosen' : 'chip'} href={hrefOf('dead', isChosen ? {} : { inbox, reason })}>
         <b>{of.length.toLocaleString('en')}</b>
         <Name>{inbox}</Name>
-        <Name>{reason}</Name>
+        <Line>{reason}</Line>
       </a>
     </li>
   );
@@ -179,24 +180,19 @@ function Details({ of }: { of: DeadLetter }) {
 }
 
 function Body({ seq }: { seq: number }) {
-  const [text, setText] = useState('Reading …');
+  const [answer, setAnswer] = useState<{ body?: string; failure?: string }>();
   useEffect(() => {
     const abort = new AbortController();
-    read<{ body?: string }>('dead-letters/show', { seq }, abort.signal).then(
-      ({ body }) => setText(body === undefined ? 'It has no body.' : indented(body)),
-      (error) => {
-        if (!abort.signal.aborted) setText(String(error.message));
-      },
-    );
+    read<{ body?: string }>('dead-letters/show', { seq }, abort.signal).then(setAnswer, (error) => {
+      if (!abort.signal.aborted) setAnswer({ failure: String(error.message) });
+    });
     return () => abort.abort();
   }, [seq]);
-  return <Block label="Body">{text}</Block>;
-}
-
-function indented(json: string): string {
-  try {
-    return JSON.stringify(JSON.parse(json), null, 2);
-  } catch {
-    return json;
-  }
+  if (answer?.body === undefined)
+    return <p class="quiet">{answer ? (answer.failure ?? 'It has no body.') : 'Reading …'}</p>;
+  return (
+    <section aria-label="Body">
+      <MessageBody key={seq} of={answer.body} />
+    </section>
+  );
 }

@@ -4,11 +4,22 @@ import { useEffect, useState } from 'preact/hooks';
 import { ApiFailure, read } from '../api/request.ts';
 import { Facts } from '../parts/drawer.tsx';
 import { timeOf } from '../parts/numbers.ts';
+import { RoleChoice } from '../parts/role-choice.tsx';
 import { StateMark } from '../parts/state-mark.tsx';
 import { Text } from '../parts/text.tsx';
 
 /** Asks whether a role may call a tool, perhaps with certain arguments, and by which rule; at once if it has both. */
-export function Explain({ role, tool }: { role: string; tool: string }) {
+export function Explain({
+  role,
+  tool,
+  roles,
+  tools,
+}: {
+  role: string;
+  tool: string;
+  roles: readonly string[];
+  tools: readonly string[];
+}) {
   const [question, setQuestion] = useState({ role, tool, arguments: '' });
   const [answer, setAnswer] = useState<Explanation | string>();
   const ask = async (): Promise<void> => {
@@ -21,12 +32,13 @@ export function Explain({ role, tool }: { role: string; tool: string }) {
   useEffect(() => {
     if (role !== '' && tool !== '') void ask();
   }, []);
-  const field = (name: keyof typeof question, label: string, isRequired: boolean) => (
+  const field = (name: 'tool' | 'arguments', label: string, list?: string) => (
     <label class="filter">
       <span>{label}</span>
       <input
         value={question[name]}
-        required={isRequired}
+        required={list !== undefined}
+        list={list}
         autocomplete="off"
         spellcheck={false}
         onInput={(event) => setQuestion({ ...question, [name]: event.currentTarget.value })}
@@ -41,9 +53,20 @@ export function Explain({ role, tool }: { role: string; tool: string }) {
         void ask();
       }}
     >
-      {field('role', 'May the role', true)}
-      {field('tool', 'call the tool', true)}
-      {field('arguments', 'with arguments, as JSON', false)}
+      <RoleChoice
+        class="filter"
+        label="May the role"
+        roles={roles}
+        value={question.role}
+        onChange={(next) => setQuestion({ ...question, role: next })}
+      />
+      {field('tool', 'call the tool', 'tool-names')}
+      <datalist id="tool-names">
+        {tools.map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      {field('arguments', 'with arguments, as JSON')}
       <button type="submit" class="button">
         Explain
       </button>
@@ -64,7 +87,7 @@ function Answer({ of }: { of: Explanation }) {
   return (
     <div>
       <p>
-        <StateMark tone={allowed && exists ? 'good' : 'bad'}>{allowed ? 'yes' : 'no'}</StateMark>{' '}
+        <StateMark tone={allowed && exists ? 'good' : 'bad'}>{allowed ? 'Yes:' : 'No:'}</StateMark>{' '}
         <Text>{`${role} ${allowed ? 'may call' : 'may not call'} ${tool}${exists ? '' : '; there is no such tool'}`}</Text>
       </p>
       <Facts

@@ -2,15 +2,16 @@ import type { Status } from '@signalbox/client/operator';
 import type { ServerReport, ToolChangeReport } from '@signalbox/protocol';
 import { act } from '../model/notices.ts';
 import { useResource } from '../model/resource.ts';
-import { route, setParams } from '../model/route.ts';
+import { hrefOf, route, setParams } from '../model/route.ts';
 import { canAct } from '../model/session.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Drawer, Facts } from '../parts/drawer.tsx';
 import { bytes, counted, duration, timeOf } from '../parts/numbers.ts';
 import { StateMark, type Tone } from '../parts/state-mark.tsx';
 import { Table } from '../parts/table.tsx';
-import { Block, Name, Text } from '../parts/text.tsx';
+import { Block, Line, Name, Text } from '../parts/text.tsx';
 import { View } from '../parts/view.tsx';
+import { isOverTime, OverTimeTabs, OverTimeView } from './over-time.tsx';
 
 const tones: Readonly<Record<ServerReport['state'], Tone>> = {
   ready: 'good',
@@ -33,12 +34,14 @@ export function ServersView() {
   const chosen = servers.find(({ name }) => name === server);
   const ready = servers.filter(({ state }) => state === 'ready').length;
   const isKnown = orchestrator?.state === 'ready';
+  if (isOverTime()) return <OverTimeView title="Servers" of="servers" />;
   return (
     <View
       title="Servers"
       summary={isKnown ? `${ready} of ${servers.length} ready` : 'unknown'}
       resource={resource}
     >
+      <OverTimeTabs />
       {orchestrator && !isKnown && (
         <p class="stale">
           {orchestrator.state === 'not_connected'
@@ -92,9 +95,9 @@ export function ServersView() {
                 width: '6rem',
                 isNumber: true,
                 isOptional: true,
-                cell: ({ memory_bytes }) => memory(memory_bytes),
+                cell: memory,
               },
-              { title: 'Last error', cell: ({ last_error }) => <Name>{last_error ?? '–'}</Name> },
+              { title: 'Last error', cell: ({ last_error }) => <Line>{last_error ?? '–'}</Line> },
             ]}
           />
         )}
@@ -117,6 +120,7 @@ function Details({ of }: { of: ServerReport }) {
   const isStopped = of.state === 'stopped';
   return (
     <Drawer title={name} onClose={() => setParams({ server: undefined })}>
+      <Why of={of} />
       <Facts
         of={[
           ['State', <State key="state" of={of} />],
@@ -125,7 +129,7 @@ function Details({ of }: { of: ServerReport }) {
           ['Instances', `${instances}${pids.length > 0 ? `, pids ${pids.join(', ')}` : ''}`],
           ['Up for', uptime_ms === undefined ? undefined : duration(uptime_ms)],
           ['Restarts', String(restarts)],
-          ['Memory', memory(of.memory_bytes)],
+          ['Memory', pids.length === 0 ? undefined : memory(of)],
           [
             'Calls',
             `${of.calls.toLocaleString('en')} so far, ${of.in_flight} running, ${of.waiting} waiting`,
@@ -145,15 +149,18 @@ function Details({ of }: { of: ServerReport }) {
           [
             'Times',
             p50_ms === undefined || p95_ms === undefined
-              ? 'unknown'
+              ? undefined
               : `p50 ${duration(p50_ms)}, p95 ${duration(p95_ms)}`,
           ],
-          ['Last error', of.last_error === undefined ? undefined : <Text key="error">{of.last_error}</Text>],
-          ...(of.start_failure?.advice ?? []).map(
-            (text) => ['Advice', <Text key={text}>{text}</Text>] as const,
-          ),
+          [
+            'Last error',
+            of.last_error === undefined || isFailing(of) ? undefined : (
+              <Text key="error">{of.last_error}</Text>
+            ),
+          ],
         ]}
       />
+      <a href={hrefOf('servers', { server: name, part: 'over-time' })}>Calls and times over time</a>
       {of.tool_problems.length > 0 && (
         <>
           <h3>{counted(of.tool_problems.length, 'tool')} left out or changed</h3>
@@ -172,7 +179,7 @@ function Details({ of }: { of: ServerReport }) {
           </ul>
         </>
       )}
-      {of.stderr_tail !== '' && (
+      {of.stderr_tail !== '' && !isFailing(of) && (
         <>
           <h3>Standard error</h3>
           <Block label="Standard error">{of.stderr_tail}</Block>
@@ -197,7 +204,36 @@ function Details({ of }: { of: ServerReport }) {
   );
 }
 
-function memory(count: number | undefined) {
+/** True if a server does not work, or gets no calls. */
+function isFailing({ state, circuit }: ServerReport): boolean {
+  return tones[state] === 'bad' || circuit !== 'closed';
+}
+
+/** Says first why a server fails, and what helps. */
+function Why({ of }: { of: ServerReport }) {
+  const { last_error, start_failure, consecutive_failures: inRow } = of;
+  if (!isFailing(of)) return null;
+  return (
+    <section class="warning" aria-label="Why">
+      <p>
+        <Text>
+          {last_error ??
+            (inRow > 0 ? `${counted(inRow, 'call')} failed in a row.` : 'Its last error is unknown.')}
+        </Text>
+      </p>
+      {start_failure?.advice?.map((text) => (
+        <p key={text}>
+          <Text>{text}</Text>
+        </p>
+      ))}
+      {of.stderr_tail !== '' && <Block label="Standard error">{of.stderr_tail}</Block>}
+    </section>
+  );
+}
+
+/** Shows the memory of the processes of a server, if it has some on this machine. */
+function memory({ memory_bytes: count, pids }: ServerReport) {
+  if (pids.length === 0) return '–';
   return count === undefined ? <span class="unknown">unknown</span> : bytes(count);
 }
 

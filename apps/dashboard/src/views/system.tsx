@@ -5,6 +5,7 @@ import { useResource } from '../model/resource.ts';
 import { route, setParams } from '../model/route.ts';
 import { canAct } from '../model/session.ts';
 import { Age } from '../parts/age.tsx';
+import { Charts, TimeTabs } from '../parts/charts/charts.tsx';
 import { Facts } from '../parts/drawer.tsx';
 import { bytes, counted, duration, perSecond, shortTime } from '../parts/numbers.ts';
 import { Tabs } from '../parts/tabs.tsx';
@@ -16,6 +17,7 @@ import { TokensPart } from './system/tokens.tsx';
 
 const parts = [
   { name: 'tokens', title: 'Tokens', show: () => <TokensPart />, isForOperators: false },
+  { name: 'over-time', title: 'Over time', show: () => <OverTime />, isForOperators: false },
   { name: 'audit', title: 'Audit log', show: () => <AuditPart />, isForOperators: false },
   { name: 'backup', title: 'Backup', show: () => <BackupPart />, isForOperators: true },
   { name: 'schedules', title: 'Schedules', show: () => <SchedulesPart />, isForOperators: false },
@@ -43,6 +45,15 @@ export function SystemView() {
       />
       {part.show()}
     </View>
+  );
+}
+
+function OverTime() {
+  return (
+    <>
+      <TimeTabs />
+      <Charts of={{ of: 'system' }} />
+    </>
   );
 }
 
@@ -84,12 +95,12 @@ function Figures({ of: { broker, hold }, at }: { of: Status; at: number }) {
 }
 
 function Rate({ of }: { of: number | undefined }) {
-  return of === undefined ? <span class="unknown">unknown</span> : perSecond(of);
+  return <>{of === undefined ? 'counting …' : perSecond(of)}</>;
 }
 
 /** Shows the median and the 95th percentile since the broker started. */
 function latency({ p50_ms, p95_ms }: Broker['activity']['commits']) {
-  if (p50_ms === undefined || p95_ms === undefined) return <span class="unknown">unknown</span>;
+  if (p50_ms === undefined || p95_ms === undefined) return 'none so far';
   return (
     <span title="Since the broker started: half of them were quicker, and 19 of 20.">
       {shortTime(p50_ms)}, p95 {shortTime(p95_ms)}

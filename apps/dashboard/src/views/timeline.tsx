@@ -1,15 +1,17 @@
 import type { TimelineEntry, TimelineGroup } from '@signalbox/client/operator';
 import type { FoundTimeline } from '@signalbox/daemon/dashboard';
+import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import { serverTime } from '../model/clock.ts';
 import { useResource } from '../model/resource.ts';
 import { hrefOf, route, setParams } from '../model/route.ts';
 import { Age } from '../parts/age.tsx';
 import { Facts } from '../parts/drawer.tsx';
-import { bytes, clockTime, counted, duration, timeOf } from '../parts/numbers.ts';
+import { bytes, clockTime, counted, dayOf, duration, timeOf } from '../parts/numbers.ts';
+import { QueryField } from '../parts/query-field.tsx';
 import { Name, Text } from '../parts/text.tsx';
 import { ThreadLink } from '../parts/thread-link.tsx';
-import { Filter, MissingNote, View } from '../parts/view.tsx';
+import { MissingNote, View } from '../parts/view.tsx';
 import { Outcome } from './outcome.tsx';
 
 const hour = 3_600_000;
@@ -27,15 +29,8 @@ export function TimelineView() {
   const since = Math.max(0, Math.floor(serverTime() / 60_000) * 60_000 - lookBack);
   const resource = useResource<FoundTimeline>('timeline', { since, id, thread, agent, tool, outcome, text });
   const { groups = [], cut = false, since: from = since, callsMissing } = resource.data ?? {};
-  const fields = [
-    ['text', 'Any text', text],
-    ['id', 'Id of a request', id],
-    ['thread', 'Thread', thread],
-    ['agent', 'Agent', agent],
-    ['tool', 'Tool', tool],
-    ['outcome', 'Outcome or error', outcome],
-  ] as const;
-  const isFiltered = fields.some(([, , value]) => value);
+  const chips = { id, thread, agent, tool, outcome };
+  const isFiltered = Object.values({ ...chips, text }).some(Boolean);
   return (
     <View
       title="Timeline"
@@ -47,10 +42,14 @@ export function TimelineView() {
       }
       resource={resource}
     >
-      <div class="filters many">
-        {fields.map(([name, label, value = '']) => (
-          <Filter key={name} label={label} value={value} onChange={(next) => setParams({ [name]: next })} />
-        ))}
+      <div class="filters">
+        <QueryField
+          label="Any name, id or reason"
+          keys={Object.keys(chips)}
+          chips={chips}
+          words={text ?? ''}
+          onChange={({ chips: changed, words }) => setParams({ ...changed, text: words })}
+        />
         <label class="filter">
           <span>Look back</span>
           <select value={span} onChange={(event) => setParams({ span: event.currentTarget.value })}>
@@ -71,13 +70,22 @@ export function TimelineView() {
       <div class="scroll">
         {groups.length === 0 && <p class="empty">{isFiltered ? 'Nothing matches.' : 'Nothing happened.'}</p>}
         <ol class="timeline">
-          {groups.map((group) => (
-            <Group key={group.correlation_id} group={group} isOpen={id === group.correlation_id} />
+          {groups.map((group, n) => (
+            <Fragment key={group.correlation_id}>
+              <Day of={group} before={groups[n - 1]} />
+              <Group group={group} isOpen={id === group.correlation_id} />
+            </Fragment>
           ))}
         </ol>
       </div>
     </View>
   );
+}
+
+/** Writes the day of a group, if the one before is of another day. */
+function Day({ of, before }: { of: TimelineGroup; before: TimelineGroup | undefined }) {
+  const [day, last] = [of, before].map((one) => one?.entries[0] && dayOf(one.entries[0].at));
+  return day === last ? null : <li class="day">{day}</li>;
 }
 
 function Group({ group: { correlation_id, entries }, isOpen }: { group: TimelineGroup; isOpen: boolean }) {

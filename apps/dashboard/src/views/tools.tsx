@@ -8,11 +8,16 @@ import { Table } from '../parts/table.tsx';
 import { Name, Text } from '../parts/text.tsx';
 import { Filter, MissingNote, View } from '../parts/view.tsx';
 import { Explain } from './explain.tsx';
+import { isRanking, ToolRanking, ToolTabs } from './tool-ranking.tsx';
 
 type Row = MatrixReply['tools'][number];
 
-/** Shows which role may call which tool, and by which rule. */
+/** Shows which role may call which tool, and by which rule; or how tools did. */
 export function ToolsView() {
+  return isRanking() ? <ToolRanking /> : <Access />;
+}
+
+function Access() {
   const resource = useResource<{ matrix: MatrixReply | Missing }>('matrix');
   const found = resource.data?.matrix;
   const { text = '', role, tool } = route.value.params;
@@ -34,8 +39,17 @@ export function ToolsView() {
       }
       resource={resource}
     >
+      <ToolTabs />
       {found && 'missing' in found && <MissingNote message={found.missing.message} />}
-      {matrix && <Explain key={`${role} ${tool}`} role={role ?? ''} tool={tool ?? ''} />}
+      {matrix && (
+        <Explain
+          key={`${role} ${tool}`}
+          role={role ?? ''}
+          tool={tool ?? ''}
+          roles={matrix.roles}
+          tools={matrix.tools.map(nameOf)}
+        />
+      )}
       {matrix && (
         <div class="filters">
           <Filter label="Server or tool" value={text} onChange={(next) => setParams({ text: next })} />

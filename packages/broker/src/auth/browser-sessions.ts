@@ -37,7 +37,13 @@ export async function signIn(code: string, deps: Deps): Promise<BrowserSession |
     const about = { detail: `${detail}, for the dashboard`, name };
     return callerEvent(callerOf(parent), 'token_issued', about, deps.now());
   };
-  const request = { agent, role, ...(approves && { approves }), ttlMs: expiresAt - deps.now() };
+  const request = {
+    agent,
+    role,
+    ...(approves && { approves }),
+    ...(parent.permissions.includes('read-bodies') && { readsBodies: true }),
+    ttlMs: expiresAt - deps.now(),
+  };
   // The issuers of the person's token may decide with its session no more than with the token.
   const { issuers } = parent;
   const origin = { issuer: parent, parent, issuers, isSession: true } as const;

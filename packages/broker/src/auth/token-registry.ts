@@ -54,6 +54,7 @@ export class TokenRegistry {
   /** The number of known tokens of the identity provider. */
   #ofProvider = 0;
   #onOrchestrator: (agent: string) => void = () => {};
+  #onLastGone: (agent: string) => void = () => {};
   readonly #time: ExpiryClock;
   readonly #newId: () => string;
 
@@ -96,7 +97,7 @@ export class TokenRegistry {
     if (known && !isSameHolder(known, record)) return 'other_holder';
     // Some providers give each renewed token the same id. The one that ends last counts: a revocation must last until then.
     if (known && Number(known.expiresAt) > Number(record.expiresAt)) return record;
-    if (known) this.#forget(known);
+    if (known) this.#forget(known, { isReplaced: true });
     const ofAgent = [...(this.#byAgent.get(record.agent) ?? [])].filter(isOfProvider);
     if (ofAgent.length >= mostOfProvider.agent) this.#forgetUnused(ofAgent, isInUse);
     if (this.#ofProvider >= mostOfProvider.all) this.#forgetUnused(this.list().filter(isOfProvider), isInUse);
@@ -186,6 +187,11 @@ export class TokenRegistry {
   /** Calls `listener` with the agent of each token that makes an agent an orchestrator, whichever broker or provider issued the token. */
   onOrchestrator(listener: (agent: string) => void): void {
     this.#onOrchestrator = listener;
+  }
+
+  /** Calls `listener` with each agent whose last token was revoked or forgotten, whichever broker did it. */
+  onLastGone(listener: (agent: string) => void): void {
+    this.#onLastGone = listener;
   }
 
   /** Tells whether a live token is for exactly this agent. */
@@ -364,12 +370,13 @@ export class TokenRegistry {
     return [...gone];
   }
 
-  #forget(record: TokenRecord): void {
+  #forget(record: TokenRecord, { isReplaced = false } = {}): void {
     if (this.#byId.delete(record.id) && isOfProvider(record)) this.#ofProvider--;
     this.#byHash.delete(record.hash);
     this.#expired.delete(record.id);
     removeFrom(this.#byAgent, record.agent, record);
     removeFrom(this.#byRole, record.role, record);
+    if (!isReplaced && !this.#byAgent.has(record.agent)) this.#onLastGone(record.agent);
   }
 
   #remember(record: TokenRecord): void {

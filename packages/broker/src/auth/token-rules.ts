@@ -18,6 +18,8 @@ export interface TokenRequest {
   roles?: readonly string[];
   /** The roles on whose tool calls the token decides, or patterns with `*`. */
   approves?: readonly string[];
+  /** True for an observer that also reads the bodies that the broker keeps. */
+  readsBodies?: boolean;
   ttlMs?: number | null;
 }
 
@@ -35,7 +37,11 @@ export function patternCovers(pattern: string, agent: string): boolean {
 
 /** Checks the rules for every new token. Returns `undefined` if it may be issued. */
 export function refuseToken(request: TokenRequest): TokenRefusal | undefined {
-  const { agent, role, roles, approves } = request;
+  const { agent, role, roles, approves, readsBodies } = request;
+  if (readsBodies && role !== 'observer') {
+    const message = `only an observer's token may get 'read_bodies', and the role is '${role}'; leave it out`;
+    return { code: 'bad_frame', field: 'read_bodies', message };
+  }
   if (approves && (isMintingPattern(agent) || permissionsOfRole(role).length > 0)) {
     const who = isMintingPattern(agent)
       ? 'a minting token decides on nothing'
@@ -173,7 +179,11 @@ export function describeExpired(record: TokenRecord): string {
 /** Returns the permissions of a new token. */
 export function permissionsOf(request: TokenRequest): Permission[] {
   if (isMintingPattern(request.agent)) return ['mint'];
-  return [...permissionsOfRole(request.role), ...(request.approves ? (['approver'] as const) : [])];
+  return [
+    ...permissionsOfRole(request.role),
+    ...(request.approves ? (['approver'] as const) : []),
+    ...(request.readsBodies ? (['read-bodies'] as const) : []),
+  ];
 }
 
 /** The longest chain of issuers, from the first operator on. */

@@ -15,6 +15,7 @@ import type { Holds } from '../holds/holds.ts';
 import type { Lanes } from '../lanes/lanes.ts';
 import type { AgentBudgets } from '../limits/agent-budgets.ts';
 import type { Log } from '../log.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import type { PendingByRole } from '../metrics/pending-by-role.ts';
 import type { ScheduleRuns } from '../schedules/schedule-runs.ts';
 import { AuditWatch } from './audit-watch.ts';
@@ -44,6 +45,7 @@ export interface ChoreDeps {
   followers: TailFollowers;
   tailRelay: TailRelay;
   pending: PendingByRole;
+  metrics: Pick<Metrics, 'measureStore'>;
   runs: ScheduleRuns;
   audit: AuditLog;
   time: ExpiryClock;
@@ -88,6 +90,13 @@ export function startChores(deps: ChoreDeps): AsyncDisposable[] {
     repeat(laneLimits.beatMs, async () => deps.lanes.beat(), onError),
     repeat(60_000, async () => auditWatch.check(), onError),
     repeat(10_000, deps.keepTime, onError),
+    repeat(
+      10_000,
+      async () => {
+        await deps.metrics.measureStore();
+      },
+      onError,
+    ),
     repeat(500, whileCutOff(deps), onError),
   ];
 }

@@ -9,5 +9,10 @@ export interface Consumer {
   /** Pushes a message that is not stored. Returns false if it was dropped because too many messages wait already. */
   pushEphemeral(frame: MessageFrame, body: string | undefined): boolean;
   /** Sends a frame ahead of the waiting messages. */
-  send(frame: Extract<BrokerFrame, { type: 'cancel' | 'lease_lost' | 'holds' | 'lane' | 'lanes' }>): void;
+  send(
+    frame: Extract<
+      BrokerFrame,
+      { type: 'cancel' | 'lease_lost' | 'holds' | 'rights_changed' | 'lane' | 'lanes' }
+    >,
+  ): void;
 }

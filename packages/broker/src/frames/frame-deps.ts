@@ -16,6 +16,7 @@ import type { Schedules } from '../schedules/schedules.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { ConnectedCallers } from './connected-callers.ts';
 import type { FailedPrograms } from './failed-programs.ts';
+import type { RightsFollowers } from './rights-followers.ts';
 import type { TailFollowers } from './tail-followers.ts';
 
 /** The dependencies of the handlers of frames: the parts of each feature. Each handler names the few that it needs. */
@@ -50,6 +51,7 @@ export interface FrameDeps extends IdentityParts, ClusterParts, MetricsParts {
   /** Limits how often a refusal of an unknown recipient suggests names. */
   suggestions: RateLimit;
   followers: TailFollowers;
+  rights: RightsFollowers;
   backups: Backups;
   audit: AuditLog;
   limits: RoleLimits;

@@ -7,6 +7,7 @@ import { checkTokens } from './check-tokens.ts';
 import { deliver } from './deliver/deliver.ts';
 import { find } from './find.ts';
 import { followHolds, holdsKnown } from './follow-holds.ts';
+import { followRights } from './follow-rights.ts';
 import type { FrameDeps } from './frame-deps.ts';
 import { laneCalls, offerLanes, openLane } from './lanes.ts';
 import { listScheduled } from './list-scheduled.ts';
@@ -45,6 +46,7 @@ const handlers: { [T in ClientFrame['type']]: FrameHandler<Extract<ClientFrame, 
   check_tokens: checkTokens,
   follow_holds: followHolds,
   holds_known: holdsKnown,
+  follow_rights: followRights,
   offer_lanes: offerLanes,
   open_lane: openLane,
   lane_calls: laneCalls,

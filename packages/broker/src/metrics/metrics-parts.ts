@@ -1,6 +1,8 @@
 import { readdir, readFile, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCodes } from '@signalbox/protocol';
+import { SampleKeeper } from '@signalbox/serving/monitoring';
+import { brokerFiles } from '../broker-files.ts';
 import type { BrokerSettings } from '../broker-options.ts';
 import { Metrics, type MetricsDeps } from './metrics.ts';
 import { OrchestratorReports } from './orchestrator-reports.ts';
@@ -20,6 +22,8 @@ export interface BrokerSelf {
 /** The parts that know the figures of the broker and of its orchestrators. */
 export interface MetricsParts {
   metrics: Metrics;
+  /** How these figures were in the last day. */
+  samples: SampleKeeper;
   reports: OrchestratorReports;
   /** Counts the waiting messages by the roles of their recipients. */
   pending: PendingByRole;
@@ -54,10 +58,16 @@ export async function measure(
   const reports = new OrchestratorReports({ monotonic, log });
   const pending = new PendingByRole({ ...measured, now });
   const parts = { self, reports, pending };
-  return {
-    ...parts,
-    metrics: new Metrics({ ...measured, ...parts, limits, codes: refusalCodes, monotonic }),
-  };
+  const metrics = new Metrics({ ...measured, ...parts, limits, codes: refusalCodes, monotonic });
+  await metrics.measureStore();
+  const samples = await SampleKeeper.open({
+    file: brokerFiles(dataDir).samples,
+    collect: () => metrics.sampled(),
+    now,
+    monotonic,
+    warn: (event, message) => log({ level: 'warn', event, message }),
+  });
+  return { ...parts, metrics, samples };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { holdSubjects } from '@signalbox/protocol';
+import { holdSubjects, sampledMetrics } from '@signalbox/protocol';
 import { Counter, gauge, LoopDelay, type MetricFamily, type Sample } from '@signalbox/serving/monitoring';
 import type { InboxStore } from '@signalbox/store';
 import type { Delivery } from '../core/delivery.ts';
@@ -32,11 +32,14 @@ export interface MetricsDeps {
   monotonic: () => number;
 }
 
+const isSampled = new Set<string>(sampledMetrics.broker);
+
 /** The figures of a broker. Most are read when they are requested; the others are counted with each event. */
 export class Metrics implements Disposable {
   readonly #deps: MetricsDeps;
   readonly #refusals: Counter;
   readonly #loopDelay: LoopDelay;
+  #usedBytes: number | undefined;
 
   constructor(deps: MetricsDeps) {
     this.#deps = deps;
@@ -58,35 +61,54 @@ export class Metrics implements Disposable {
 
   /** Returns all figures. `strangers` are the connections that have not said `hello`. */
   async collect(strangers: number): Promise<MetricFamily[]> {
-    const { meter, pending, reports, health, connected, delivery, store, holds, limits, webhooks, self } =
-      this.#deps;
+    const { reports, health, delivery, store, holds, limits, webhooks, self } = this.#deps;
     const { ready } = await health.ready();
-    const { usedBytes, maxBytes } = await store.usage();
-    const roles = Array.from(connected.roles(), ([role, count]): Sample => [[role], count]);
+    const { maxBytes } = await this.measureStore();
     return [
       gauge(brokerMetrics.ready, ready ? 1 : 0),
       gauge(brokerMetrics.info, [[[self.version], 1]]),
       gauge(brokerMetrics.started, self.startedAt / 1000),
-      gauge(brokerMetrics.connections, roles),
       gauge(brokerMetrics.strangers, strangers),
       gauge(brokerMetrics.connectionLimit, limits.forAll.connections.total),
       gauge(brokerMetrics.leases, delivery.leaseCount),
-      ...pending.collect(),
       gauge(brokerMetrics.scheduled, await store.scheduled.count()),
       gauge(
         brokerMetrics.holds,
         holdSubjects.map((on): Sample => [[on], holds.all.filter((hold) => hold.on === on).length]),
       ),
       gauge(brokerMetrics.deadLetters, await store.dead.count()),
-      ...meter.collect(),
-      this.#refusals.collect(),
       { ...brokerMetrics.deliveries, type: 'counter', samples: deliveriesOf(webhooks) },
-      gauge(brokerMetrics.storeBytes, usedBytes),
       gauge(brokerMetrics.storeLimit, maxBytes),
       gauge(brokerMetrics.diskBytes, await self.diskBytes()),
       this.#loopDelay.collect(),
-      gauge(brokerMetrics.memory, process.memoryUsage.rss()),
+      ...this.#atHand(),
       ...reports.collect(),
+    ];
+  }
+
+  /** Measures the bytes that are stored. The samples have the last measurement. */
+  async measureStore(): Promise<{ usedBytes: number; maxBytes: number }> {
+    const usage = await this.#deps.store.usage();
+    this.#usedBytes = usage.usedBytes;
+    return usage;
+  }
+
+  /** Returns the figures of which samples are kept. */
+  sampled(): MetricFamily[] {
+    return this.#atHand().filter(({ name }) => isSampled.has(name));
+  }
+
+  /** Returns the figures that cost nothing to read. */
+  #atHand(): MetricFamily[] {
+    const { meter, pending, connected } = this.#deps;
+    const roles = Array.from(connected.roles(), ([role, count]): Sample => [[role], count]);
+    return [
+      gauge(brokerMetrics.connections, roles),
+      ...pending.collect(),
+      ...meter.collect(),
+      this.#refusals.collect(),
+      gauge(brokerMetrics.storeBytes, this.#usedBytes === undefined ? [] : this.#usedBytes),
+      gauge(brokerMetrics.memory, process.memoryUsage.rss()),
     ];
   }
 

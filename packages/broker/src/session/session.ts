@@ -168,11 +168,12 @@ export class Session {
     this.#sockets.transport.off('data', this.#partArrived);
     budget.slices.remove(this);
     budget.giveBack();
-    const { delivery, connected, followers, backups, reports, holds, lanes } = this.#deps;
+    const { delivery, connected, followers, rights, backups, reports, holds, lanes } = this.#deps;
     delivery.subscriptions.end(this.#outbox);
     connected.remove(this.caller);
     reports.remove(this.caller);
     followers.remove(this.#outbox);
+    rights.remove(this.#outbox);
     holds.unfollow(this.#outbox);
     lanes.left(this.caller);
     backups.abandon(this.#outbox);

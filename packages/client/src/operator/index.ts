@@ -32,7 +32,9 @@ export { type HistoryMessage, readHistory } from './history/history.ts';
 export {
   forgetThread,
   type KeptMessage,
+  type KeptTexts,
   listThreads,
+  readTexts,
   readThread,
   type ThreadsPage,
   type Transcript,
@@ -54,6 +56,15 @@ export {
   type OrchestratorQuery,
   queryOrchestrator,
 } from './orchestrator/orchestrator-request.ts';
+export {
+  type Chart,
+  type ChartSubject,
+  type ChartUnit,
+  readCharts,
+} from './over-time/charts.ts';
+export { readBrokerSamples, readOrchestratorSamples } from './over-time/read-samples.ts';
+export { readTop, type Top } from './over-time/read-top.ts';
+export { type RankedTool, type Ranking, rankings, rankTools } from './over-time/tool-ranking.ts';
 export { type OrchestratorStatus, readStatus, type Status } from './status/read-status.ts';
 export { followTail, type Tail, type TailOptions } from './tail/follow-tail.ts';
 export type { TailEvent } from './tail/tail-event.ts';

@@ -18,7 +18,7 @@ export function isRenewedByHand(token: ListedToken): boolean {
 
 /**
  * Issues a token for an agent, or with a pattern a minting token, whose tokens may have one of `roles`, or only `role`. With `approves` the
- * token decides on tool calls of these roles. It is valid for `ttlMs`, or for ever with `null`. Without `ttlMs` the broker decides: an
+ * token decides on tool calls of these roles, and with `readsBodies` an observer reads bodies that are kept. It is valid for `ttlMs`, or for ever with `null`. Without `ttlMs` the broker decides: an
  * agent's token is valid for 30 days.
  */
 export async function issueToken(
@@ -28,16 +28,25 @@ export async function issueToken(
     role,
     roles,
     approves,
+    readsBodies,
     ttlMs,
   }: {
     agent: string;
     role: string;
     roles?: string[] | undefined;
     approves?: string[] | undefined;
+    readsBodies?: true | undefined;
     ttlMs?: number | null | undefined;
   },
 ): Promise<IssuedToken> {
-  return await client.admin('token_issue', { agent, role, roles, approves, ttl_ms: ttlMs });
+  return await client.admin('token_issue', {
+    agent,
+    role,
+    roles,
+    approves,
+    read_bodies: readsBodies,
+    ttl_ms: ttlMs,
+  });
 }
 
 /** Lists the valid tokens. */

@@ -1,4 +1,5 @@
 import type { Broker, HttpPages } from '@signalbox/broker';
+import { agentOfToken, SignalboxError } from '@signalbox/protocol';
 import type { ListedRoles } from '../config/internal.ts';
 import type { BrokerAccess, Dashboard } from '../dashboard/index.ts';
 import type { Log } from '../log.ts';
@@ -35,19 +36,27 @@ async function open(
     import('../dashboard/index.ts'),
     import('@signalbox/client'),
   ]);
+  const connect = ({ token, agent }: { token: string; agent: string }) =>
+    connectBroker({
+      url: broker.url,
+      insecure: true,
+      openSocket: () => broker.openConnection(),
+      token,
+      agent: requestAddress(agent),
+    });
   const access: BrokerAccess = {
     origins: () => broker.origins,
+    codeFor: async (token) => {
+      const agent = agentOfToken(token);
+      if (agent === undefined)
+        throw new SignalboxError('unauthorized', 'this is no token of a person or an agent');
+      await using client = await connect({ token, agent });
+      return (await client.admin('sign_in_link', {})).code;
+    },
     signIn: (code) => broker.signIn(code),
     signOut: (token) => broker.signOut(token),
     sessionOf: (token) => broker.sessionOf(token),
-    connect: ({ token, agent }) =>
-      connectBroker({
-        url: broker.url,
-        insecure: true,
-        openSocket: () => broker.openConnection(),
-        token,
-        agent: requestAddress(agent),
-      }),
+    connect,
   };
   return new Dashboard({
     access,

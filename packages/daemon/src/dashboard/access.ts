@@ -17,6 +17,8 @@ export interface SignedIn {
 export interface BrokerAccess {
   /** The origins under which the page is reached. */
   origins(): readonly string[];
+  /** Makes a code for the holder of a token, as `signalbox dashboard` does. Rejects if the token is not valid, or is for none. */
+  codeFor(token: string): Promise<string>;
   /** Begins a session for a code. Resolves with `undefined` if the code is not valid. */
   signIn(code: string): Promise<SignedIn | undefined>;
   /** Ends a session. */

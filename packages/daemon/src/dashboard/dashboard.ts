@@ -1,6 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isPermitted, operationPermissions, type Permission, SignalboxError } from '@signalbox/protocol';
+import {
+  frameLimits,
+  isPermitted,
+  operationPermissions,
+  type Permission,
+  SignalboxError,
+} from '@signalbox/protocol';
 import { listPermissions } from '@signalbox/protocol/internal';
 import { z } from 'zod';
 import type { ListedRoles } from '../config/internal.ts';
@@ -42,7 +48,11 @@ const workMs = 70_000;
 /** An `Idempotency-Key`: it may become the id of a message. */
 const keyPattern = /^[\w.:-]{8,64}$/;
 
-const signInParams = z.object({ code: z.string().min(1).max(256) });
+/** A browser signs in with the code of a link, or with the token of a person. */
+const signInParams = z.union([
+  z.strictObject({ code: z.string().min(1).max(256) }),
+  z.strictObject({ token: z.string().trim().min(1).max(frameLimits.tokenLength) }),
+]);
 
 /** Serves the page of the dashboard at `/ui/`, and its API below `/api/`, to browsers that signed in. */
 export class Dashboard {
@@ -129,8 +139,9 @@ export class Dashboard {
   }
 
   async #signIn(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { code } = readParams(signInParams, await readJson(request)) as z.infer<typeof signInParams>;
-    const signedIn = await this.#options.access.signIn(code);
+    const given = readParams(signInParams, await readJson(request)) as z.infer<typeof signInParams>;
+    const { access } = this.#options;
+    const signedIn = await access.signIn('code' in given ? given.code : await access.codeFor(given.token));
     if (!signedIn) {
       const message =
         'this link was used already, or is older than a minute: signalbox dashboard prints another';

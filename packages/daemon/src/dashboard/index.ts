@@ -3,6 +3,7 @@ export { commands } from './api/commands.ts';
 export type { ApiOperation } from './api/operation.ts';
 export type { Missing } from './api/or-missing.ts';
 export { reads } from './api/reads.ts';
+export type { FoundThreads } from './api/threads.ts';
 export type { FoundTimeline } from './api/timeline.ts';
 export type { AttentionAction, AttentionItem } from './attention/attention.ts';
 export type { Attention } from './attention/read-attention.ts';

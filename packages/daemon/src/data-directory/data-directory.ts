@@ -41,7 +41,8 @@ function stateHome({ XDG_STATE_HOME: state }: NodeJS.ProcessEnv): string {
 
 /**
  * Names the orchestrator's files inside its data directory. `signIns` and `results` are folders. `laneOf` names the socket on which the
- * orchestrator with an id takes calls directly, and `markOf` what a journal in a database has confirmed to it.
+ * orchestrator with an id takes calls directly, `markOf` what a journal in a database has confirmed to it, and
+ * `samplesOf` its samples.
  */
 export function orchestratorFiles(directory: string): {
   journal: string;
@@ -50,6 +51,7 @@ export function orchestratorFiles(directory: string): {
   results: string;
   laneOf: (id: string) => string;
   markOf: (id: string) => string;
+  samplesOf: (id: string) => string;
 } {
   return {
     journal: join(directory, 'journal.db'),
@@ -58,6 +60,7 @@ export function orchestratorFiles(directory: string): {
     results: join(directory, 'results'),
     laneOf: (id) => join(directory, `${id}.sock`),
     markOf: (id) => join(directory, `journal-${id}.mark`),
+    samplesOf: (id) => join(directory, `samples-${id}.jsonl`),
   };
 }
 

@@ -97,6 +97,9 @@ const eventLevels: Readonly<Record<string, LogLevel>> = {
   other_journal_before: 'warn',
   waits_for_other_orchestrator: 'info',
   takes_over: 'info',
+  samples_damaged: 'warn',
+  samples_not_written: 'warn',
+  samples_not_taken: 'warn',
 };
 
 /** The events that a server which fails again and again causes each time. */
@@ -301,6 +304,7 @@ async function startParts(
       sizes: limits.calls,
       ...(lane && { lanes: resolve(orchestratorFiles(dataDir).laneOf(id)) }),
       ...(callTimeoutMs !== undefined && { callTimeoutMs }),
+      samplesFile: orchestratorFiles(dataDir).samplesOf(id),
       unreadFiles: () => inForce().unreadFiles,
       rules: `started: ${describeRules(config)}`,
       log: events,

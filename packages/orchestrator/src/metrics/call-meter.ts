@@ -4,7 +4,7 @@ import {
   orchestratorFigureLimits,
   orchestratorMetrics,
 } from '@signalbox/protocol';
-import { Counter, LabelledHistogram } from '@signalbox/serving/monitoring';
+import { Counter, gauge, LabelledHistogram, type MetricFamily } from '@signalbox/serving/monitoring';
 
 /** The most series of calls, one for each server, tool and outcome. */
 const maxCallSeries = 300;
@@ -15,25 +15,39 @@ const maxServers = 100;
 export class CallMeter {
   readonly #calls = histogramOf('calls', maxCallSeries);
   readonly #waits = histogramOf('waits', maxServers);
+  readonly #replyBytes = histogramOf('replyBytes', maxCallSeries);
   readonly #refused = new Counter(orchestratorMetrics.refused);
   readonly #unknown = new Counter(orchestratorMetrics.unknown);
 
   /** Counts a call that has ended, by its record. */
-  ended({ tool, server = '', outcome = 'internal', received_at, started_at, finished_at }: CallRecord): void {
+  ended(call: CallRecord): void {
+    const { tool, server = '', outcome = 'internal', received_at, started_at, finished_at } = call;
     if (outcome === 'outcome_unknown') this.#unknown.add();
-    else if (started_at === undefined) this.#refused.add(outcome);
-    else {
+    if (started_at === undefined) {
+      // A call that another process started was not refused, and how long it ran is not known.
+      if (outcome !== 'outcome_unknown') this.#refused.add(outcome);
+    } else {
       const on = labelValue(server);
       this.#waits.observe([on], seconds(received_at, started_at));
-      this.#calls.observe([on, labelValue(tool), outcome], seconds(started_at, finished_at ?? started_at));
+      const named = labelValue(tool);
+      this.#calls.observe([on, named, outcome], seconds(started_at, finished_at ?? started_at));
+      this.#replyBytes.observe([on, named], call.reply_bytes ?? 0);
     }
   }
 
+  /** Returns the figures of which samples are kept. */
+  sampled(): MetricFamily[] {
+    const counts = [this.#calls, this.#waits, this.#replyBytes, this.#refused];
+    const { type: _, ...memory } = orchestratorMetrics.memory;
+    return [...counts.map((one) => one.collect()), gauge(memory, process.memoryUsage.rss())];
+  }
+
   /** Returns the counts so far. */
-  collect(): Pick<OrchestratorFigures, 'calls' | 'waits' | 'refused' | 'unknown'> {
+  collect(): Pick<OrchestratorFigures, 'calls' | 'waits' | 'replyBytes' | 'refused' | 'unknown'> {
     return {
       calls: this.#calls.collect().samples,
       waits: this.#waits.collect().samples,
+      replyBytes: this.#replyBytes.collect().samples,
       refused: this.#refused.collect().samples,
       unknown: this.#unknown.collect().samples,
     };
@@ -45,7 +59,7 @@ export function labelValue(name: string): string {
   return name.slice(0, orchestratorFigureLimits.labelLength);
 }
 
-function histogramOf(key: 'calls' | 'waits', limit: number): LabelledHistogram {
+function histogramOf(key: 'calls' | 'waits' | 'replyBytes', limit: number): LabelledHistogram {
   const { buckets, ...info } = orchestratorMetrics[key];
   return new LabelledHistogram(info, buckets, limit);
 }

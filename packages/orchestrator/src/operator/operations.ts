@@ -16,6 +16,7 @@ import {
   toolCallError,
 } from '@signalbox/protocol';
 import { listPermissions } from '@signalbox/protocol/internal';
+import type { SampleKeeper } from '@signalbox/serving/monitoring';
 import { permissionsOf } from '../approvals/deciders.ts';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import type { BudgetLedger } from '../budgets/budget-ledger.ts';
@@ -73,6 +74,8 @@ export interface OperationDeps
   budgets: BudgetLedger;
   manifests: ManifestPages;
   subscriptions: Subscriptions;
+  /** How calls went in the last day. */
+  samples: Pick<SampleKeeper, 'read'>;
 }
 
 /**
@@ -248,6 +251,8 @@ async function answerAllowed(
       return await explainTool(deps, request);
     case 'matrix':
       return { data: matrixOf(await catalogs.current()) };
+    case 'samples':
+      return { data: await deps.samples.read(request) };
     case 'explain_offer':
       return await explainOffer(deps, request);
     case 'approvals':

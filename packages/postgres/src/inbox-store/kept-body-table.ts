@@ -111,6 +111,7 @@ export class KeptBodyTable implements KeptBodies {
   readonly #forgetSome: Statement;
   readonly #forgetOfThread: Statement;
   readonly #ofThread: Statement;
+  readonly #some: Statement;
   readonly #newest: Statement;
   readonly #newestOfAgent: Statement;
   readonly #matching: Statement;
@@ -155,6 +156,7 @@ export class KeptBodyTable implements KeptBodies {
       `SELECT ${keptColumns}, m.body FROM @kept_body m WHERE m.thread = $4 AND ${place} > $1
          AND ${place} <= ${lastWithin('thread = $4', `${place} > $1`)} ORDER BY ${place}`,
     );
+    this.#some = database.statement(`SELECT ${keptColumns}, m.body FROM @kept_body m WHERE m.seq = ANY($1)`);
     const hasWords = '($3::tsquery IS NULL OR words @@ $3::tsquery)';
     const isOf = (agent: string): string =>
       `(${agent}::text IS NULL OR sender = ${agent} OR recipient = ${agent})`;
@@ -234,6 +236,11 @@ export class KeptBodyTable implements KeptBodies {
     const rows = await this.#database.read<KeptRow & { body: Buffer }>(this.#ofThread, [
       ...[afterSeq, limit, Math.floor(maxBytes), thread],
     ]);
+    return rows.map(({ body, ...row }) => keptBodyOf(row, body));
+  }
+
+  async read(seqs: readonly number[]): Promise<KeptBody[]> {
+    const rows = await this.#database.read<KeptRow & { body: Buffer }>(this.#some, [seqs]);
     return rows.map(({ body, ...row }) => keptBodyOf(row, body));
   }
 

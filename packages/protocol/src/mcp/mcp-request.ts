@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { agentIdSchema, idSchema, roleSchema } from '../names/name-schemas.ts';
+import { sampledMetrics, samplesFields } from '../wire/samples.ts';
 import { boundedRecord } from './bounded-record.ts';
 import { callRoundSchema } from './call-round.ts';
 import { acceptDefinitionsRequestSchema, definitionsRequestSchema } from './definitions.ts';
@@ -218,6 +219,11 @@ const explainRequestSchema = z.object({
 
 const matrixRequestSchema = z.object({ op: z.literal('matrix') });
 
+const samplesRequestSchema = z.object({
+  op: z.literal('samples'),
+  ...samplesFields(sampledMetrics.orchestrator),
+});
+
 const explainOfferRequestSchema = z.object({
   op: z.literal('explain_offer'),
   role: roleSchema,
@@ -292,6 +298,7 @@ export const mcpRequestSchema = z.discriminatedUnion('op', [
   discoverRequestSchema,
   explainRequestSchema,
   matrixRequestSchema,
+  samplesRequestSchema,
   explainOfferRequestSchema,
   backupRequestSchema,
   cancelCallRequestSchema,

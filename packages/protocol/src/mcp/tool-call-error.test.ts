@@ -21,6 +21,7 @@ const table: [ToolErrorCode, string, boolean][] = [
   ['approval_superseded', 'transient', true],
   ['definition_changed', 'permanent', false],
   ['held', 'transient', true],
+  ['no_turn', 'permanent', false],
   ['cancelled', 'permanent', false],
   ['result_too_large', 'permanent', false],
   ['manifest_moved', 'transient', true],

@@ -79,6 +79,12 @@ export const toolErrorCodes = {
     meaning:
       'An operator holds the agent, its role or the tool, and the deadline passed before the release; `message` says who does, since when and why. The call was not made.',
   },
+  no_turn: {
+    category: 'permanent',
+    retryable: false,
+    meaning:
+      'The agent is served, and works on no message now. The call was not made. Its next turn may make calls again.',
+  },
   cancelled: { category: 'permanent', retryable: false, meaning: 'The caller cancelled it.' },
   result_too_large: {
     category: 'permanent',

@@ -163,7 +163,7 @@ const codes = {
     kind: 'read',
     merged: true,
     meaning:
-      'Threads of messages were listed or searched, or one was read, with bodies if the caller is an operator.',
+      'Threads or texts of messages were listed, searched or read, with bodies if the caller may read them.',
   },
   audit_read: { kind: 'read', merged: true, meaning: 'The audit log was read.' },
   dead_letters_listed: { kind: 'read', merged: true, meaning: 'Dead letters were listed.' },

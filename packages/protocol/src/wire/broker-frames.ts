@@ -290,6 +290,19 @@ export const brokerFrameSchemas = {
       .describe('Agents that are never held, because they have tokens of operators or approvers.'),
   }),
 
+  rights_changed: frameSchema(
+    'rights_changed',
+    'Tells a connection that follows rights that a hold has begun or ended, or that an agent has no valid token any more.',
+    {
+      agent: z
+        .string()
+        .optional()
+        .describe(
+          'The agent that it concerns. Absent if it may concern any: a hold on a role, on tools or on everything.',
+        ),
+    },
+  ),
+
   lane_opened: frameSchema('lane_opened', 'Answers `open_lane`.', {
     request_id: requestId,
     lane: z

@@ -361,6 +361,12 @@ export const clientFrameSchemas = {
     { version: z.int().min(0).describe('The `version` of the last `holds`.') },
   ),
 
+  follow_rights: frameSchema(
+    'follow_rights',
+    'Asks to be told when the rights of the caller, or of agents that it names, may have changed. A list replaces the one before. No answer but an `error`; `rights_changed` follows.',
+    { agents: z.array(agentIdSchema).max(frameLimits.followedAgents) },
+  ),
+
   offer_lanes: frameSchema(
     'offer_lanes',
     'Says where an orchestrator on this machine takes tool calls on lanes: section 13. Only for orchestrators. No answer but an `error`.',
@@ -413,6 +419,8 @@ export type WorkingFrame = FrameOf<'working'>;
 export type CancelFrame = FrameOf<'cancel'>;
 /** The frame `list_scheduled`, which asks for messages that are not due. */
 export type ListScheduledFrame = FrameOf<'list_scheduled'>;
+/** The frame `follow_rights`, which asks for changes of the rights of agents. */
+export type FollowRightsFrame = FrameOf<'follow_rights'>;
 /** The frame `announce`, which sets the status of the connection. */
 export type AnnounceFrame = FrameOf<'announce'>;
 /** The frame `list_connected`, which asks for the connected agents. */

@@ -19,6 +19,7 @@ export const frameCosts = {
   check_tokens: 20,
   follow_holds: 20,
   holds_known: 1,
+  follow_rights: 20,
   offer_lanes: 20,
   open_lane: 100,
   lane_calls: 1,

@@ -34,6 +34,7 @@ export const frameLimits = {
   findRequests: 64,
   /** Agents, and tokens, that one `check_tokens` asks about. */
   checkedTokens: 256,
+  followedAgents: 256,
   auditDetailLength: 500,
   /** Events in one `audit`. */
   auditEvents: 256,

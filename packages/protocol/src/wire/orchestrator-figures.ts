@@ -13,6 +13,9 @@ export interface OrchestratorMetric {
 /** The buckets of `mcp.server.operation.duration` in OpenTelemetry's conventions, in seconds. */
 const callSeconds = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
 
+/** The upper bounds of the lengths of replies. */
+const replyBytes = [1000, 10_000, 100_000, 1_000_000, 10_000_000];
+
 /**
  * Every metric of an orchestrator, by its key in the body of the frame `metrics`. That report and the metrics of `GET /metrics` come from
  * here, and a test compares the names in the guide and the alerts with it.
@@ -31,6 +34,13 @@ export const orchestratorMetrics = {
     help: 'Time that calls which were started had waited for their turn, by server.',
     labels: ['server'],
     buckets: callSeconds,
+  },
+  replyBytes: {
+    type: 'histogram',
+    name: 'signalbox_call_reply_bytes',
+    help: 'Length of the replies of calls that were started, by server and tool.',
+    labels: ['server', 'tool'],
+    buckets: replyBytes,
   },
   refused: {
     type: 'counter',

@@ -16,3 +16,4 @@ export { LabelValues } from './metrics/label-values.ts';
 export { LoopDelay } from './metrics/loop-delay.ts';
 export { gauge, type MetricFamily, type MetricInfo, type Sample } from './metrics/metric-family.ts';
 export { reportedFamilies } from './metrics/reported-families.ts';
+export { SampleKeeper } from './samples/sample-keeper.ts';

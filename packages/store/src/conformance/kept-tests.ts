@@ -38,6 +38,13 @@ export function keptTests(open: OpenStore): void {
       { seq: seqOf(appended[0]), id: 'a', sender: 'ann', inbox: 'inbox', kind: 'note', size: 14 },
       { seq: seqOf(appended[2]), id: 'c', correlationId: 't', sender: 'bob', inbox: 'ann#x' },
     ]);
+    const seqs = appended.map((one) => seqOf(one));
+    const some = await again.kept.read([seqs[3]!, seqs[1]!, seqs[0]!, seqs[4]!, 1e9]);
+    expect(some.map(({ id, body }) => [id, body]).sort()).toEqual([
+      ['a', '{"text":"one"}'],
+      ['d', 'alone'],
+    ]);
+    expect(await again.kept.read([])).toEqual([]);
     expect(await again.kept.threads({ limit: 9 })).toMatchObject({
       threads: [
         { newest: { thread: 'd', body: 'alone' }, messages: 1 },

@@ -44,8 +44,10 @@ export interface AgentSetup {
   approveWorkspaceServers: boolean;
   /** Settings files of the machine's administrator that our file would replace, by the CLI that reads them. */
   systemSettings?: SystemSettings;
-  /** Set if the process takes one turn of a served agent. */
+  /** Set if the process takes one turn of a served agent, or several. */
   turn?: TurnRef;
+  /** The key of the process's place at the shared face, which its MCP face shows in place of a token. Set if it takes several turns. */
+  seatKey?: string;
 }
 
 /** The command, variables and files of one process of an agent. */
@@ -65,7 +67,7 @@ export interface AgentPlan {
 /** Plans one process of an agent, without side effects. Throws `SignalboxError` `usage` if the agent can't be told of its MCP face. */
 export function planAgent(setup: AgentSetup, runDirectory: string): AgentPlan {
   const { agent, url, authorities, faceSocket, faceCommand, argv, cwd, env, inject, systemSettings } = setup;
-  const { turn, keepMcp, acp, settingsToAsk, mailHook, wakeHook, approveWorkspaceServers } = setup;
+  const { seatKey, turn, keepMcp, acp, settingsToAsk, mailHook, wakeHook, approveWorkspaceServers } = setup;
   const tokenFile = setup.tokenFile ?? join(runDirectory, 'token');
   const own = agentVariables({
     url,
@@ -75,7 +77,11 @@ export function planAgent(setup: AgentSetup, runDirectory: string): AgentPlan {
     caFile: authorities?.file,
     turn: turn && { ...turn, messageFile: messageFileIn(runDirectory) },
   });
-  const face = { ...faceCommand, env: own };
+  const seatKeyFile = join(runDirectory, 'seat-key');
+  const face = {
+    ...faceCommand,
+    env: seatKey === undefined ? own : { ...own, SIGNALBOX_TOKEN_FILE: seatKeyFile },
+  };
   const injects = inject && (acp === undefined || acp.server === 'cli');
   const injection = injects
     ? injectionFor(argv, {
@@ -94,8 +100,9 @@ export function planAgent(setup: AgentSetup, runDirectory: string): AgentPlan {
       })
     : notInjected(argv);
   const ownsTokenFile = setup.tokenFile === undefined;
+  const seatFiles = seatKey === undefined ? [] : [{ path: seatKeyFile, text: `${seatKey}\n` }];
   return {
-    injection,
+    injection: { ...injection, files: [...injection.files, ...seatFiles] },
     ...(inject && acp?.server === 'session' && { sessionServer: face }),
     variables: { ...own, ...injection.env },
     tokenFile,

@@ -14,8 +14,10 @@ export interface ChildToken {
   retire(end: ProcessEnd | undefined): Promise<ExitFacts>;
 }
 
-/** The broker's facts about the end of a process: whether the parent has a message, and the ids of the messages that the process had. */
+/** The broker's facts about the end of a process: whether its token was revoked, whether the parent has a message, and the ids of the messages that the process had. */
 export interface ExitFacts {
+  /** True if the token is no longer valid. */
+  revoked: boolean;
   told: boolean;
   heldIds: string[];
 }

@@ -25,7 +25,7 @@ const defaultAnswerTimeoutMs = 5000;
 /** The wait before a revocation is tried again, in milliseconds. */
 const retryMs = 500;
 const whyNotTold = 'there is no such agent, its inbox is full, or this role may not write to it';
-const nothingHeld = { told: false, heldIds: [] };
+const nothingHeld = { revoked: false, told: false, heldIds: [] };
 
 /** Gives every process the token that `read` returns at its start. The token stays valid when the process ends. */
 export function sameToken(read: () => string): IssueToken {
@@ -67,9 +67,9 @@ export function processTokens(client: BrokerClient, options: ProcessTokenOptions
         return nothingHeld;
       },
     };
-    function report({ warnings, told, heldIds }: Retired): ExitFacts {
+    function report({ warnings, ...facts }: Retired): ExitFacts {
       for (const { code, message } of warnings) onEvent({ event: 'warning', agent, code, message });
-      return { told, heldIds };
+      return { revoked: facts.revoked, told: facts.told, heldIds: facts.heldIds };
     }
   };
 }
@@ -116,22 +116,27 @@ async function retire(
   let warnings: Retired['warnings'];
   try {
     const facts = await revoke(client, { id, ...(exited && { exited }) });
-    return { ...facts, failed: false, warnings: facts.told ? [] : notTold(whyNotTold) };
+    return { ...facts, revoked: true, failed: false, warnings: facts.told ? [] : notTold(whyNotTold) };
   } catch (first) {
-    if (isGone(first)) return { ...nothingHeld, failed: false, warnings: [] };
+    if (isGone(first)) return { ...nothingHeld, revoked: true, failed: false, warnings: [] };
     warnings = notTold(messageOf(first));
   }
+  let revoked = true;
   try {
     await revoke(client, { id });
   } catch (second) {
+    revoked = isGone(second);
     const message = `the token ${id} of the ended process could not be revoked (${messageOf(second)}); its file is gone, and it expires by itself`;
-    if (!isGone(second)) warnings = [...warnings, { code: 'token_not_revoked', message }];
+    if (!revoked) warnings = [...warnings, { code: 'token_not_revoked', message }];
   }
-  return { ...nothingHeld, failed: true, warnings };
+  return { ...nothingHeld, revoked, failed: true, warnings };
 }
 
 /** Asks the broker to revoke a token, again and again while it is unreachable. Rejects if the broker refuses or the client is closed. */
-async function revoke(client: BrokerClient, params: AdminParams<'token_revoke'>): Promise<ExitFacts> {
+async function revoke(
+  client: BrokerClient,
+  params: AdminParams<'token_revoke'>,
+): Promise<Omit<ExitFacts, 'revoked'>> {
   for (;;) {
     try {
       const { told = false, held_ids: heldIds = [] } = await client.admin('token_revoke', params);

@@ -54,6 +54,12 @@ export async function writePrivateFile(path: string, text: string): Promise<void
   await writeFile(path, text, { mode: 0o600, flag: 'wx' });
 }
 
+/** Writes a file as {@link writePrivateFile}, in place of one that is there. */
+export async function replacePrivateFile(path: string, text: string): Promise<void> {
+  await rm(path, { force: true });
+  await writePrivateFile(path, text);
+}
+
 /** Removes a run directory with everything in it. */
 export async function removeRunDirectory(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true });

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type SharedFaceOptions, serveSharedFace } from '../shared-face/shared-face.ts';
+import { type FaceSeat, type SharedFaceOptions, serveSharedFace } from '../shared-face/shared-face.ts';
 import type { FaceSessionEvent } from '../shared-face/shim-connections.ts';
 import type { CleanupProcess } from './cleanup/cleanup-process.ts';
 import { createRunDirectory, type RunRoot, removeRunDirectory } from './run-directory.ts';
@@ -10,6 +10,8 @@ export interface RunFace extends AsyncDisposable {
   readonly socket: string;
   /** Calls `listener` with the events of an agent's sessions; returns a function that removes it. */
   onSession(agent: string, listener: (event: FaceSessionEvent) => void): () => void;
+  /** Opens the place of a process that takes several turns. */
+  openSeat(): Promise<FaceSeat>;
 }
 
 export interface RunFaceOptions extends Omit<SharedFaceOptions, 'path' | 'onSession'> {
@@ -34,6 +36,7 @@ export async function openRunFace(options: RunFaceOptions): Promise<RunFace> {
     await removeRunDirectory(directory);
     cleanup.set(cleanupName, undefined);
   };
+  let seats = 0;
   const listeners = new Map<string, Set<(event: FaceSessionEvent) => void>>();
   try {
     const face = await serveSharedFace({
@@ -50,6 +53,8 @@ export async function openRunFace(options: RunFaceOptions): Promise<RunFace> {
         listeners.set(agent, ofAgent.add(listener));
         return () => ofAgent.delete(listener);
       },
+      // Its name is no longer than that of the face, since the path of a socket is bounded.
+      openSeat: () => face.openSeat(join(directory, `seat${(++seats).toString(36)}`)),
       async [Symbol.asyncDispose]() {
         await face.close();
         await remove();

@@ -2,7 +2,13 @@ import { type AgentPlan, type AgentSetup, needsStrictDirectory, planAgent } from
 import type { CleanupTask } from './cleanup/cleanup-list.ts';
 import type { CleanupProcess } from './cleanup/cleanup-process.ts';
 import type { OwnProcess } from './process/process-ending.ts';
-import { createRunDirectory, type RunRoot, removeRunDirectory, writePrivateFile } from './run-directory.ts';
+import {
+  createRunDirectory,
+  type RunRoot,
+  removeRunDirectory,
+  replacePrivateFile,
+  writePrivateFile,
+} from './run-directory.ts';
 import { claimWorkspace } from './workspace/workspace-claim.ts';
 import { type Restored, restoreWorkspace, type WorkspaceClaim } from './workspace/workspace-record.ts';
 
@@ -11,7 +17,7 @@ export interface RunFiles {
   readonly plan: AgentPlan;
   /** The private directory of the process. */
   readonly directory: string;
-  /** Writes the token into the file that was made for this process, if one was. */
+  /** Writes the token into the file that was made for this process, if one was. A process of several turns gets another in each. */
   writeToken(text: string): Promise<void>;
   /** Adds this process to the list that the cleanup process ends. */
   processStarted(process: OwnProcess): void;
@@ -61,7 +67,7 @@ export async function prepareRunFiles(
       plan,
       directory,
       writeToken: async (text) => {
-        if (plan.ownsTokenFile) await writePrivateFile(plan.tokenFile, `${text}\n`);
+        if (plan.ownsTokenFile) await replacePrivateFile(plan.tokenFile, `${text}\n`);
       },
       processStarted: (process) => alsoCleanUp({ process }),
       remove,

@@ -2,31 +2,31 @@ import { open } from 'node:fs/promises';
 import { startTimer } from '@signalbox/client/internal';
 import { messageOf } from '@signalbox/protocol';
 import { longestTimerMs } from '@signalbox/serving';
-import type { InboxMessage } from '../mailbox/inbox/inbox-message.ts';
-import { type AgentPlan, type AgentSetup, messageFileIn, planAgent } from '../runner/agent-plan.ts';
+import { type AgentPlan, type AgentSetup, planAgent } from '../runner/agent-plan.ts';
 import { type AgentProcess, startAgentProcess } from '../runner/agent-process.ts';
-import { writePrivateFile } from '../runner/run-directory.ts';
 import type { ProcessEnd } from '../runner/run-event.ts';
-import { prepareRunFiles, type RunFiles } from '../runner/run-files.ts';
+import type { RunFiles } from '../runner/run-files.ts';
 import type { TurnAnswer, TurnCommand, TurnOutput, TurnProgram } from './program/turn-program.ts';
-import { runTalk } from './run-talk.ts';
+import { type KeptTurn, runTalk } from './run-talk.ts';
+import { prepareTurnFiles } from './turn-files.ts';
 import { keptEndBytes, TurnStream } from './turn-output.ts';
-import { turnPrompt, turnText } from './turn-prompt.ts';
-import type { RunningTurn, TurnEnd, TurnRunOptions, TurnTask } from './turn-task.ts';
+import type { TurnEnd, TurnRunOptions, TurnTask } from './turn-task.ts';
 
 /** The exit code `EX_TEMPFAIL` of sysexits.h: try again later. */
 const temporaryFailure = 75;
 
-/** Runs one turn to its end, and leaves no process and no file. Rejects with `SignalboxError` if it can't be started. */
-export async function runTurn(task: TurnTask, options: TurnRunOptions): Promise<TurnEnd> {
-  const { setup, roots, records, cleanup } = options;
-  const name = `${setup.agent}#turn-${task.turn}`;
-  const files = await prepareRunFiles(
-    { ...setup, turn: { seqs: task.seqs, group: options.group, thread: sameThread(task.messages) } },
-    { roots, records, cleanup, name },
-  );
+/**
+ * Runs one turn to its end, and leaves no file and no process but one that is kept. Rejects with `SignalboxError` if it can't be started.
+ */
+export async function runTurn(
+  task: TurnTask,
+  options: TurnRunOptions,
+  keeping: KeptTurn = {},
+): Promise<TurnEnd> {
+  const { talk } = options.turns;
+  if (talk) return await runTalk(task, options, { ...keeping, talk });
+  const { files, command } = await prepareTurnFiles(task, options);
   try {
-    const command = await writeTurnFiles(files, task, options);
     const token = await task.issueToken();
     let exit: ProcessEnd | undefined;
     const onExited = (end: ProcessEnd): void => {
@@ -37,11 +37,7 @@ export async function runTurn(task: TurnTask, options: TurnRunOptions): Promise<
       await files.writeToken(token.text);
       await task.onStarting();
       task.signal.throwIfAborted();
-      const running = { ...task, options, onExited, thread: sameThread(task.messages) };
-      const { talk } = options.turns;
-      return talk
-        ? await runTalk(files, command, { ...running, talk, token: token.text })
-        : await runProcess(files, command, running);
+      return await runProcess(files, command, { ...task, options, onExited });
     } finally {
       await token.retire(exit);
     }
@@ -50,37 +46,16 @@ export async function runTurn(task: TurnTask, options: TurnRunOptions): Promise<
   }
 }
 
-function sameThread(messages: readonly InboxMessage[]): string | undefined {
-  const [thread, ...others] = new Set(messages.map((message) => message.thread));
-  return others.length === 0 ? thread : undefined;
-}
-
-/** Gets the command from the program's rules, and writes the files that it needs. */
-async function writeTurnFiles(
-  { plan, directory }: RunFiles,
-  { messages, session }: TurnTask,
-  { setup, turns }: TurnRunOptions,
-): Promise<TurnCommand> {
-  const { agent, cwd } = setup;
-  await writePrivateFile(messageFileIn(directory), `${JSON.stringify({ agent, messages }, undefined, 2)}\n`);
-  const command = turns.command({
-    agent,
-    argv: plan.injection.argv,
-    cwd,
-    messages,
-    prompt: turnPrompt(agent, messages),
-    text: turnText(messages),
-    session,
-    runDirectory: directory,
-  });
-  for (const { path, text } of command.files ?? []) await writePrivateFile(path, text);
-  return command;
-}
-
 async function runProcess(
   { plan, processStarted }: RunFiles,
   command: TurnCommand,
-  { options, onExited, onStarted, onOutput, signal }: RunningTurn,
+  {
+    options,
+    onExited,
+    onStarted,
+    onOutput,
+    signal,
+  }: TurnTask & { options: TurnRunOptions; onExited: (end: ProcessEnd) => void },
 ): Promise<TurnEnd> {
   const { setup, program, turns, graceMs, turnTimeoutMs, startTimer: start = startTimer } = options;
   const [stdout, stderr] = [new TurnStream(), new TurnStream()];

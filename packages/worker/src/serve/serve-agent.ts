@@ -3,10 +3,11 @@ import { basename } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type BrokerClient, connectBroker, groupAddress, type ServeFailure } from '@signalbox/client';
 import { startTimer as nodeTimer, type StartTimer } from '@signalbox/client/internal';
-import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { frameLimits, messageOf, SignalboxError } from '@signalbox/protocol';
 import { within } from '@signalbox/serving';
 import type { Tracing } from '@signalbox/serving/tracing';
 import type { ChildToken, IssueToken } from '../runner/child-token.ts';
+import type { KeptProcesses } from './kept-processes.ts';
 import { type CircuitMessage, ProgramCircuit } from './program-circuit.ts';
 import { runTurn } from './run-turn.ts';
 import type { ServeEvent, ServeWarning, TurnOutcome } from './serve-event.ts';
@@ -18,6 +19,7 @@ import {
   type ServedTurn,
   type TurnResult,
 } from './served-inbox.ts';
+import type { TalkedProcess } from './talked-process.ts';
 import type { ThreadMemory, ThreadSessions } from './thread-sessions.ts';
 import { endText } from './turn-reason.ts';
 import type { TurnEnd, TurnRunOptions } from './turn-task.ts';
@@ -25,6 +27,8 @@ import type { TurnEnd, TurnRunOptions } from './turn-task.ts';
 /** The options with which one agent is served. */
 export interface ServeAgentOptions extends TurnRunOptions {
   issueToken: IssueToken;
+  /** Keeps the processes of programs that are talked with, for further turns of their threads. Without it each takes one turn. */
+  kept?: KeptProcesses | undefined;
   /** The most turns at a time. */
   concurrency: number;
   /** Remembers the sessions of the agent's threads, and the reasons of denials. */
@@ -109,7 +113,10 @@ async function serve(
     now: () => performance.now(),
     random: options.random ?? Math.random,
   });
+  const { kept } = options;
   let turns = 0;
+  const running = { turns: 0 };
+  const followed = new Set<string>();
   const inbox = await openServedInbox(client, {
     concurrency,
     group,
@@ -118,6 +125,7 @@ async function serve(
     circuit,
     consumerId: randomBytes(12).toString('base64url'),
     onChange: (counts) => status.counts(counts),
+    onToolsChanged: () => kept?.rightsChanged(agent),
     onAnswerRefused: ({ id, from }, why) => {
       const message = `the answer to ${id} of ${from} was refused, and the message is a dead letter: ${why}`;
       onEvent({ event: 'warning', agent, code: 'answer_refused', message });
@@ -130,17 +138,23 @@ async function serve(
         status,
         circuit,
         killing: killing.signal,
+        running,
+        followed,
       }),
   });
+  if (kept) client.onRights((whose) => kept.rightsChanged(agent, whose));
   onEvent({ event: 'serving', agent, role: client.role, pending: inbox.pending, command });
   const lost = await Promise.race([client.closed.then((reason) => ({ reason })), aborted(stopping)]);
+  const unkept = kept?.close(agent);
   if (lost) {
     inbox.stopTaking();
     await inbox.finished();
+    await unkept;
     throw lost.reason ?? new SignalboxError('closed', 'the connection to the broker has ended');
   }
   const givenBack = inbox.stopTaking();
   await finishWithin(inbox, graceMs, killing);
+  await unkept;
   onEvent({ event: 'stopped', agent, givenBack });
 }
 
@@ -165,6 +179,10 @@ interface TurnContext extends ServeAgentOptions {
   status: ServeStatus;
   circuit: ProgramCircuit;
   killing: AbortSignal;
+  /** The number of turns that run. */
+  running: { turns: number };
+  /** The senders whose rights are followed, the newest last. */
+  followed: Set<string>;
 }
 
 /** Takes a turn, a second time without its session if that no longer exists, and decides about the messages. */
@@ -179,11 +197,13 @@ async function takeTurn(turn: ServedTurn, context: TurnContext): Promise<TurnRes
   const startedAt = performance.now();
   const signal = AbortSignal.any([turn.signal, context.killing]);
   const began = { end: undefined as TurnEnd | undefined, problem: undefined as string | undefined };
+  context.running.turns++;
   try {
     began.end = await runWithSession(turn, signal, context);
   } catch (thrown) {
     began.problem = messageOf(thrown);
   }
+  context.running.turns--;
   context.status.turnEnded(context.turn);
   const { outcome, reason, result } = await resultOf(turn, began, context);
   const output = began.end?.tail.text() ?? '';
@@ -214,16 +234,17 @@ async function runWithSession(turn: ServedTurn, signal: AbortSignal, context: Tu
   const { forgets } = context.turns;
   const memory = (thread === undefined ? undefined : sessions.get(thread)) ?? nothing;
   const remembered = keepsSessions ? memory.session : undefined;
-  if (remembered !== undefined && forgets !== undefined) {
+  const process = await keptProcess(turn, context);
+  if (remembered !== undefined && forgets !== undefined && !process) {
     const message = `turn ${context.turn} begins a new session for thread ${thread}, because ${forgets}`;
     onEvent({ event: 'warning', agent, code: 'session_not_kept', message });
   }
   const known = forgets === undefined ? remembered : undefined;
-  let end = await runProgram(turn, known, signal, context);
+  let end = await runProgram(turn, { session: known, process }, signal, context);
   if (known !== undefined && end.isSessionLost && !signal.aborted) {
     const message = `the session of thread ${thread} is gone: its next turn begins a new one`;
     onEvent({ event: 'warning', agent, code: 'session_lost', message });
-    end = await runProgram(turn, undefined, signal, context);
+    end = await runProgram(turn, {}, signal, context);
   }
   const { session = end.session, asksNobody } = end.answer ?? {};
   if (asksNobody !== undefined) {
@@ -241,9 +262,39 @@ async function runWithSession(turn: ServedTurn, signal: AbortSignal, context: Tu
   return end;
 }
 
+/** Takes the process that is kept for the thread of a turn, and ends others that there is no room for any more. */
+async function keptProcess(
+  { thread, messages }: ServedTurn,
+  { client, kept, followed, setup: { agent }, concurrency, running }: TurnContext,
+): Promise<TalkedProcess | undefined> {
+  if (!kept) return undefined;
+  const process = thread === undefined ? undefined : await kept.take({ agent, thread });
+  await kept.leave(agent, concurrency - running.turns);
+  followSenders(messages, { client, followed });
+  return process;
+}
+
+/** Follows the rights of the newest senders, so that a kept process ends when those of its senders change. */
+function followSenders(
+  messages: ServedTurn['messages'],
+  { client, followed }: Pick<TurnContext, 'client' | 'followed'>,
+): void {
+  const senders = messages.map(({ from }) => from);
+  const isKnown = senders.every((sender) => followed.has(sender));
+  for (const sender of senders) {
+    followed.delete(sender);
+    followed.add(sender);
+  }
+  for (const oldest of followed) {
+    if (followed.size <= frameLimits.followedAgents) break;
+    followed.delete(oldest);
+  }
+  if (!isKnown) client.followRights([...followed]);
+}
+
 async function runProgram(
   turn: ServedTurn,
-  session: string | undefined,
+  { session, process }: { session?: string | undefined; process?: TalkedProcess | undefined },
   signal: AbortSignal,
   context: TurnContext,
 ): Promise<TurnEnd> {
@@ -253,13 +304,14 @@ async function runProgram(
     {
       turn: context.turn,
       messages: turn.messages,
+      thread: turn.thread,
       seqs: turn.seqs,
       session,
       isQuestion: turn.isQuestion,
       denials: turn.thread === undefined ? [] : context.sessions.get(turn.thread).denials,
       issueToken: () => tokenWhenPossible(context, signal),
       onStarting: () => turn.started(),
-      onStarted: ({ pid }) => {
+      onStarted: ({ pid, isKept }) => {
         const messages = turn.messages.map(({ id, from, kind, attempt }) => ({ id, from, kind, attempt }));
         status.turnStarted(context.turn, messages, turn.thread);
         onEvent({
@@ -268,9 +320,11 @@ async function runProgram(
           turn: context.turn,
           pid,
           messages,
-          resumed: session !== undefined,
+          resumed: session !== undefined || isKept === true,
+          ...(isKept && { kept: true }),
         });
       },
+      onKeptEnded: ({ pid = 0, why: reason }) => onEvent({ event: 'kept_ended', agent, pid, reason }),
       onOutput: (tail) => status.output(tail),
       onWarning: (code, message) =>
         onEvent({ event: 'warning', agent, code, message: `turn ${context.turn}: ${message}` }),
@@ -279,6 +333,7 @@ async function runProgram(
       signal,
     },
     context,
+    { kept: context.kept, process },
   );
 }
 

@@ -32,6 +32,8 @@ export type ServeEvent =
       messages: TurnMessage[];
       /** True if the turn continues a session of its thread. */
       resumed: boolean;
+      /** True if the process had taken the last turn of its thread, too. */
+      kept?: true;
     }
   | {
       event: 'turn_ended';
@@ -46,6 +48,8 @@ export type ServeEvent =
       /** The end of the program's output, at most 64 KiB. */
       output: string;
     }
+  /** A process that was kept for the next turn of its thread has ended. */
+  | { event: 'kept_ended'; agent: string; pid: number; reason: string }
   /** The program fails on every message: its mail waits, and costs no attempts. The next turn begins after `nextTryMs` at the latest. */
   | { event: 'program_failing'; agent: string; reason: string; nextTryMs: number }
   /** A turn of a failing program has succeeded. */

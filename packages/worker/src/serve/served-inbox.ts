@@ -6,7 +6,7 @@ import {
   type ServeFailure,
 } from '@signalbox/client';
 import type { StartTimer } from '@signalbox/client/internal';
-import { messageOf, replyIdOf, SignalboxError } from '@signalbox/protocol';
+import { isJsonObject, messageOf, replyIdOf, SignalboxError } from '@signalbox/protocol';
 import { longestTimerMs } from '@signalbox/serving';
 import { checkedOutOf, isQuestion } from '../mailbox/inbox/checked-out-messages.ts';
 import { type InboxMessage, inboxMessage } from '../mailbox/inbox/inbox-message.ts';
@@ -63,6 +63,8 @@ export interface ServedInboxOptions {
   runTurn: (turn: ServedTurn) => Promise<TurnResult>;
   /** Called when the broker refused the answer to a message, which is a dead letter now. */
   onAnswerRefused: (message: { id: string; from: string }, why: string) => void;
+  /** Called when the tools or the mailbox of the agent's role have changed. */
+  onToolsChanged: () => void;
   /** Called when the number of messages that wait, or of turns that run, has changed. */
   onChange: (counts: { waiting: number; running: number }) => void;
 }
@@ -173,7 +175,10 @@ export async function openServedInbox(
     ['*'],
     async (request) => {
       // An ephemeral message is for connected programs, and starts none.
-      if (request.message.seq === undefined) return undefined;
+      if (request.message.seq === undefined) {
+        if (tellsOfTools(request)) options.onToolsChanged();
+        return undefined;
+      }
       if (isStopping) return handBack;
       const { promise, resolve, reject } = Promise.withResolvers<ServeAnswer>();
       const entry = entryOf(request, { settle: resolve, fail: reject });
@@ -207,6 +212,15 @@ export async function openServedInbox(
       await loop.stop();
     },
   };
+}
+
+function tellsOfTools({ message: { from, kind }, json }: ServedRequest): boolean {
+  return (
+    from.role === 'orchestrator' &&
+    kind === 'event' &&
+    isJsonObject(json) &&
+    json.event === 'manifest_changed'
+  );
 }
 
 function keyOf({ message: { from, id } }: ServedRequest): string {

@@ -6,7 +6,6 @@ import type { ChildToken } from '../runner/child-token.ts';
 import type { CleanupProcess } from '../runner/cleanup/cleanup-process.ts';
 import type { OutputTail } from '../runner/output/output-tail.ts';
 import type { RunRoot } from '../runner/run-directory.ts';
-import type { ProcessEnd } from '../runner/run-event.ts';
 import type { RunFace } from '../runner/run-face.ts';
 import type { TalkWarning, TurnAnswer, TurnProgram } from './program/turn-program.ts';
 import type { OpenCall } from './serve-status.ts';
@@ -19,7 +18,7 @@ export interface TurnRunOptions {
   /** The rules by which the program takes turns. */
   turns: TurnProgram;
   /** The face at which the agent lists our tools, for programs that are talked with. */
-  face?: Pick<RunFace, 'onSession'> | undefined;
+  face?: Pick<RunFace, 'onSession' | 'openSeat'> | undefined;
   /** The agent id of the orchestrator; default `orchestrator`. */
   orchestrator?: string | undefined;
   /** The longest time for which a turn stands still while people are asked, in milliseconds; default one hour. */
@@ -45,6 +44,8 @@ export interface TurnTask {
   /** The number of the turn among the agent's turns in this process. */
   turn: number;
   messages: readonly InboxMessage[];
+  /** The thread whose turns it joins. */
+  thread: string | undefined;
   /** Their sequence numbers. */
   seqs: readonly number[];
   session: string | undefined;
@@ -56,13 +57,15 @@ export interface TurnTask {
   issueToken: () => Promise<ChildToken>;
   /** Called before the process is started, because it may have an effect from then on. The process is started when this resolves. */
   onStarting: () => Promise<void>;
-  /** Called when the process has been started. */
-  onStarted: (process: { pid: number; tail: OutputTail }) => void;
+  /** Called when the process has been started, or goes on. */
+  onStarted: (process: { pid: number; tail: OutputTail; isKept?: true }) => void;
   onOutput: (tail: OutputTail) => void;
   /** Called with each warning of a program that is talked with. */
   onWarning: (code: TalkWarning, message: string) => void;
   /** Called when a question begins to wait for a person (1), and when it no longer does (-1). */
   onAsking?: (change: 1 | -1) => void;
+  /** Called when the process was kept after the turn, and has ended without a further one. */
+  onKeptEnded: (ended: { pid: number | undefined; why: string }) => void;
   /** Called when the uses of tools of a program that is talked with have changed. `calls` returns those that have not ended. */
   onToolsUsed?: (calls: () => readonly OpenCall[]) => void;
   /** Aborting it ends the process and its group. */
@@ -71,6 +74,7 @@ export interface TurnTask {
 
 /** The exit of a turn's process, and its answer. */
 export interface TurnEnd {
+  /** The exit code; `null` if a signal ended the process, or it is kept. */
   code: number | null;
   /** The signal that ended the process, if one did; it may have come from outside. */
   endedBy: NodeJS.Signals | null;
@@ -94,10 +98,3 @@ export interface TurnEnd {
   problem: string | undefined;
   tail: OutputTail;
 }
-
-/** A turn whose program is started now. */
-export type RunningTurn = TurnTask & {
-  options: TurnRunOptions;
-  thread: string | undefined;
-  onExited: (end: ProcessEnd) => void;
-};

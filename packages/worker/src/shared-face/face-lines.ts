@@ -64,6 +64,7 @@ export interface FaceRefusal {
 export type FaceLine =
   | { welcome: { agent: string; role: string } }
   | { refused: FaceRefusal }
+  | { waits: FaceRefusal }
   | { ended: FaceRefusal }
   | { kept: number }
   | { dropped: number }

@@ -3,6 +3,7 @@ import { FaceRoom } from '../http/face-room.ts';
 import type { ShimAgentOptions } from './connect-shim-agent.ts';
 import type { FaceSessionOptions } from './face-session.ts';
 import { openFaceSocket } from './face-socket.ts';
+import { Seat } from './seat.ts';
 import { type FaceSessionEvent, ShimConnections } from './shim-connections.ts';
 
 /** Options of a shared face: its socket, and the tools of its agents. */
@@ -29,8 +30,16 @@ export interface SharedFace extends AsyncDisposable {
   readonly path: string;
   /** The number of shims that are served. */
   readonly sessionCount: number;
+  /** Listens on a further socket, for the shims of one process that takes several turns. Rejects as {@link openFaceSocket}. */
+  openSeat(path: string): Promise<FaceSeat>;
   /** Ends all sessions, but not their calls, which the next face continues, and removes the socket. */
   close(): Promise<void>;
+}
+
+/** The place of one process, and the path of its socket. Disposing it ends the sessions of its shims. */
+export interface FaceSeat extends AsyncDisposable {
+  readonly seat: Seat;
+  readonly path: string;
 }
 
 const defaultConnectTimeoutMs = 10_000;
@@ -55,10 +64,11 @@ export async function serveSharedFace(options: SharedFaceOptions): Promise<Share
     log: options.log ?? (() => {}),
   });
   const socket = await openFaceSocket(options.path, (connection) => shims.accept(connection));
+  const seats = new Set<FaceSeat>();
   async function end(): Promise<void> {
-    const stopped = socket.close();
+    const stopped = [socket.close(), ...[...seats].map((seat) => seat[Symbol.asyncDispose]())];
     await shims.end();
-    await stopped;
+    await Promise.all(stopped);
   }
   let ended: Promise<void> | undefined;
   const close = () => {
@@ -69,6 +79,22 @@ export async function serveSharedFace(options: SharedFaceOptions): Promise<Share
     path: socket.path,
     get sessionCount() {
       return shims.sessionCount;
+    },
+    async openSeat(path) {
+      const seat = new Seat(limits.sessionsPerAgent);
+      const own = await openFaceSocket(path, (connection) => shims.accept(connection, seat));
+      const place: FaceSeat = {
+        seat,
+        path: own.path,
+        async [Symbol.asyncDispose]() {
+          if (!seats.delete(place)) return;
+          const stopped = own.close();
+          await seat.close();
+          await stopped;
+        },
+      };
+      seats.add(place);
+      return place;
     },
     close,
     [Symbol.asyncDispose]: close,

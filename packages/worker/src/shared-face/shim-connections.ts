@@ -20,6 +20,7 @@ import {
 import { firstLine } from './first-line.ts';
 import { type MailWaitEnd, MailWaits } from './mail-waits.ts';
 import { refusalLog } from './refusal-log.ts';
+import { noTurn, type Seat, type SeatTurn } from './seat.ts';
 
 /** An event of a session: its shim was welcomed, its client listed the tools for the first time, its connection ended. */
 export interface FaceSessionEvent {
@@ -74,9 +75,9 @@ export class ShimConnections {
     return this.#sessions.size;
   }
 
-  /** Serves a connection that was just accepted. */
-  accept(socket: Socket): void {
-    const served = this.#serve(socket).catch((thrown) => {
+  /** Serves a connection that was just accepted, of the process that has a seat if one is given. */
+  accept(socket: Socket, seat?: Seat): void {
+    const served = this.#serve(socket, seat).catch((thrown) => {
       this.#options.log({ event: 'shared_face_failed', reason: messageOf(thrown) });
       socket.destroy();
     });
@@ -92,7 +93,7 @@ export class ShimConnections {
     await Promise.all(this.#serving);
   }
 
-  async #serve(socket: Socket): Promise<void> {
+  async #serve(socket: Socket, seat: Seat | undefined): Promise<void> {
     socket.on('error', () => socket.destroy());
     this.#strangers.opened(socket);
     const line = await firstLine(socket, {
@@ -107,29 +108,61 @@ export class ShimConnections {
     try {
       const hello = readFirstLine(line);
       if ('signalbox_hint' in hello) return await this.#answerHook(socket, hello);
-      const token = createHash('sha256')
-        .update(`${hello.agent ?? ''}\n${hello.token}`)
-        .digest('base64');
-      const known = this.#refused.get(token);
-      if (known) throw new SignalboxError(known.code, known.message, { details: { hint: known.hint } });
-      using slot = this.#slots.take(token);
-      this.#strangers.isBusy(socket);
-      const executor = await connectShimAgent(hello, this.#options, this.#ending.signal).catch((thrown) => {
-        const refusal = refusalOf(thrown);
-        if (lasting.has(refusal.code)) this.#refused.add(token, refusal);
-        throw thrown;
-      });
-      slot.connected();
-      try {
-        await this.#serveAgent(socket, hello, executor, slot);
-      } finally {
-        await executor.close();
-      }
+      if (seat) await this.#serveSeat(socket, hello, seat);
+      else await this.#serveShim(socket, hello);
     } catch (thrown) {
       const refusal = refusalOf(thrown);
       this.#logRefusal(refusal);
       writeLine(socket, { refused: refusal });
       closeSocket(socket);
+    }
+  }
+
+  /** Serves a shim of a process that takes several turns, with the token of the turn that runs, or of the next one. */
+  async #serveSeat(socket: Socket, hello: FaceHello, seat: Seat): Promise<void> {
+    if (hello.token !== seat.key)
+      throw new SignalboxError('unauthorized', 'this is the face of another process of worker serve');
+    const turn = seat.turn ?? (await this.#waitForTurn(socket, seat));
+    if (!turn) return closeSocket(socket);
+    const options = { ...hello.options, turn: turn.turn };
+    await this.#serveShim(socket, { ...hello, token: turn.token, options }, { seat, turn });
+  }
+
+  async #waitForTurn(socket: Socket, seat: Seat): Promise<SeatTurn | undefined> {
+    this.#strangers.isBusy(socket);
+    writeLine(socket, { waits: noTurn });
+    const gone = new AbortController();
+    // A shim says nothing more before it is welcomed.
+    const refuse = () => socket.destroy();
+    socket.once('close', () => gone.abort()).on('data', refuse);
+    try {
+      return await seat.nextTurn(AbortSignal.any([gone.signal, this.#ending.signal]));
+    } finally {
+      socket.off('data', refuse).pause();
+    }
+  }
+
+  async #serveShim(socket: Socket, hello: FaceHello, seated?: { seat: Seat; turn: SeatTurn }): Promise<void> {
+    const token = createHash('sha256')
+      .update(`${hello.agent ?? ''}\n${hello.token}`)
+      .digest('base64');
+    const known = this.#refused.get(token);
+    if (known) throw new SignalboxError(known.code, known.message, { details: { hint: known.hint } });
+    using slot = this.#slots.take(token);
+    this.#strangers.isBusy(socket);
+    const executor = await connectShimAgent(hello, this.#options, this.#ending.signal).catch((thrown) => {
+      // The end of a turn makes its token invalid.
+      seated?.seat.requireTurn(seated.turn);
+      const refusal = refusalOf(thrown);
+      if (lasting.has(refusal.code)) this.#refused.add(token, refusal);
+      throw thrown;
+    });
+    slot.connected();
+    try {
+      seated?.seat.requireTurn(seated.turn);
+      await this.#serveAgent(socket, hello, executor, { slot, seat: seated?.seat });
+    } finally {
+      await executor.close();
     }
   }
 
@@ -157,7 +190,7 @@ export class ShimConnections {
     socket: Socket,
     hello: FaceHello,
     executor: McpProxyExecutor,
-    { mentioned }: SessionSlot,
+    { slot: { mentioned }, seat }: { slot: SessionSlot; seat: Seat | undefined },
   ): Promise<void> {
     const { onSession, log } = this.#options;
     const { agent } = executor;
@@ -172,10 +205,12 @@ export class ShimConnections {
     const own = { mentioned, share: used.share, onListed };
     const session = openSession(socket, hello, executor, { ...this.#options, ...own });
     this.#sessions.add(session);
+    seat?.enter(session);
     log({ event: 'face_session_opened', agent, sessions: this.#sessions.size });
     onSession({ event: 'connected', ...facts });
     await session.closed;
     this.#sessions.delete(session);
+    seat?.leave(session);
     log({ event: 'face_session_ended', agent, sessions: this.#sessions.size });
     onSession({ event: 'ended', ...facts });
   }

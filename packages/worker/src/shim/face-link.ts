@@ -8,6 +8,8 @@ export interface FaceLinkEvents {
   onLine(line: string): void;
   /** Called when lines were read, or when the waiting lines were written. */
   onFlow(): void;
+  /** Called if the face welcomes the session later, because its process takes no turn now. */
+  onWaits(): void;
   /** Called once, when the connection has ended. */
   onLost(): void;
 }
@@ -67,7 +69,12 @@ export function openFaceLink(
   signal.addEventListener('abort', giveUp, { once: true });
   const greeted = (line: string): void => {
     clearTimeout(timer);
-    const refusal = refusalIn(line);
+    const first = JSON.parse(line) as FaceLine;
+    if ('waits' in first) {
+      events.onWaits();
+      return;
+    }
+    const refusal = refusalIn(first);
     isWelcome = refusal === undefined;
     resolve(refusal ? { refusal } : { link });
   };
@@ -107,8 +114,7 @@ function placeOf(path: string): FacePlace | undefined {
   }
 }
 
-function refusalIn(line: string): FaceRefusal | undefined {
-  const first = JSON.parse(line) as FaceLine;
+function refusalIn(first: FaceLine): FaceRefusal | undefined {
   if ('refused' in first) return first.refused;
   if ('welcome' in first) return undefined;
   throw new TypeError('this is no greeting of a face');

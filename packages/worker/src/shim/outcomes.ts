@@ -7,13 +7,14 @@ import type { PendingRequest } from './pending-requests.ts';
 const internalError = -32603;
 
 /** The reason why a request ends without the answer of a face. */
-export type EndReason = 'face_away' | 'too_many' | 'too_large' | 'stopping';
+export type EndReason = 'face_away' | 'too_many' | 'too_large' | 'stopping' | 'no_turn';
 
 const reasons: Readonly<Record<EndReason, string>> = {
   face_away: 'the MCP face of this machine is away',
   too_many: 'too many requests wait for their answers',
   too_large: 'too much text waits for its answers',
   stopping: 'the MCP server is ending',
+  no_turn: 'the turn of this agent has ended',
 };
 
 /** A call of a tool, as its result names it. */
@@ -57,6 +58,10 @@ function errorOf(
         : `signalbox_call_result with call_id ${callId} says what became of it.`,
     });
   }
+  if (reason === 'no_turn')
+    return toolCallError('no_turn', `${reasons[reason]}, and '${tool}' was not called`, {
+      mayHaveRun: false,
+    });
   const code = reason === 'face_away' ? 'mcp_server_unreachable' : 'quota_exceeded';
   return toolCallError(code, `${reasons[reason]}, and '${tool}' was not called`, {
     mayHaveRun: false,

@@ -62,7 +62,8 @@ export async function runShim(options: ShimOptions): Promise<ShimEnd> {
 
 class Shim {
   readonly #options: ShimOptions;
-  readonly #consumer = randomBytes(16).toString('base64url');
+  /** Names this shim in a turn, or for good if its process takes one only. */
+  #consumer = newConsumer();
   readonly #now: () => number;
   readonly #random: () => number;
   readonly #client: ClientStreams;
@@ -162,8 +163,9 @@ class Shim {
       const since = this.#now();
       await this.#lost.promise;
       if (this.#isEnding) return;
-      attempt = this.#now() - since < steadyAfterMs ? attempt + 1 : 0;
-      const refusal = this.#noteLoss() ?? (await this.#reconnect(attempt));
+      const isTurnOver = this.#ended?.code === 'no_turn';
+      attempt = this.#now() - since < steadyAfterMs && !isTurnOver ? attempt + 1 : 0;
+      const refusal = this.#noteLoss() ?? (await this.#reconnect(attempt, { atOnce: isTurnOver }));
       if (refusal) return this.#end.resolve({ end: 'refused', refusal });
     }
   }
@@ -175,8 +177,15 @@ class Shim {
     this.#lost = Promise.withResolvers();
     this.#link = undefined;
     this.#session.faceLost();
+    const isTurnOver = ended?.code === 'no_turn';
+    if (isTurnOver) {
+      // A call of the next turn is another message, and no reply to a call of this one is taken then.
+      this.#consumer = newConsumer();
+      this.#session.turnEnded(this.#consumer);
+    }
     this.#watchWaiting();
     this.#adjustFlow();
+    if (isTurnOver) return undefined;
     if (ended && isFinal(ended) && !this.#renewToken()) return ended;
     this.#options.notice(
       `the MCP face is gone${ended ? ` (${ended.message})` : ''}; waiting for the next one`,
@@ -185,15 +194,16 @@ class Shim {
   }
 
   /** Connects again, with any number of tries. Returns a refusal that is final. */
-  async #reconnect(firstAttempt: number): Promise<FaceRefusal | undefined> {
+  async #reconnect(firstAttempt: number, { atOnce }: { atOnce: boolean }): Promise<FaceRefusal | undefined> {
     for (let attempt = firstAttempt; !this.#isEnding; attempt++) {
-      await this.#pause(backoffMs(reconnectBackoff, attempt, this.#random()));
+      if (!atOnce || attempt > firstAttempt)
+        await this.#pause(backoffMs(reconnectBackoff, attempt, this.#random()));
       // A client that does not read would make each face in turn give up the connection.
       await Promise.race([this.#client.drained(), this.#end.promise]);
       if (this.#isEnding) break;
       const { link, refusal } = await this.#connect();
       if (link) {
-        this.#options.notice('the MCP face is back');
+        if (!this.#session.isBetweenTurns) this.#options.notice('the MCP face is back');
         this.#goOn(link);
         return undefined;
       }
@@ -217,6 +227,7 @@ class Shim {
         this.#ended = this.#session.fromFace(line) ?? this.#ended;
       },
       onFlow: () => this.#adjustFlow(),
+      onWaits: () => this.#session.turnEnded(this.#consumer),
       onLost: () => this.#lost.resolve(),
     });
     const { untrusted } = outcome;
@@ -279,6 +290,10 @@ class Shim {
   async #pause(ms: number): Promise<void> {
     await waitUnlessAborted(ms, this.#ending.signal);
   }
+}
+
+function newConsumer(): string {
+  return randomBytes(16).toString('base64url');
 }
 
 function waitUnlessAborted(ms: number, signal: AbortSignal): Promise<unknown> {

@@ -43,18 +43,19 @@ export interface SessionOptions {
  */
 export class ShimSession {
   readonly #ports: SessionPorts;
-  readonly #consumer: string;
+  #consumer: string;
   readonly #waitMs: number;
   readonly #pending: PendingRequests;
   readonly #setup = new RecordedSetup();
   readonly #questions = new FaceQuestions();
   readonly #listed = new ListedTools();
   readonly #progress = new ProgressNumbers();
-  readonly #kept = new KeptCalls();
+  #kept = new KeptCalls();
   /** The calls that the client cancelled while no face was there, as lines for the next one. */
   #withdrawnCalls: string[] = [];
   /** `greeted`: a face is there, and must be told about the session first. */
   #face: 'away' | 'greeted' | 'there' = 'away';
+  #isBetweenTurns = false;
   /** The number of faces so far. */
   #faces = 0;
   #requests = 0;
@@ -93,9 +94,15 @@ export class ShimSession {
     return undefined;
   }
 
+  /** True if the process of this shim takes no turn now, and calls are refused. */
+  get isBetweenTurns(): boolean {
+    return this.#isBetweenTurns;
+  }
+
   /** Continues with a face that has welcomed the session. */
   faceCame(): void {
     this.#faces++;
+    this.#isBetweenTurns = false;
     if (this.#setup.hasHandshake) {
       this.#face = 'greeted';
       this.#ports.toFace(this.#setup.handshake());
@@ -119,6 +126,19 @@ export class ShimSession {
       if (request.method === 'ping') this.#answerHere(request, pong(request.idText));
       else if (request.losses >= maxLosses && !isSubscription(request)) this.#end(request, 'face_away');
     }
+  }
+
+  /**
+   * Records that the turn of this shim's process has ended while no face is there. Its calls end with it, and none is made before the next
+   * turn, in which the shim has another name.
+   */
+  turnEnded(consumer: string): void {
+    this.#isBetweenTurns = true;
+    this.#kept = new KeptCalls();
+    this.#withdrawnCalls = [];
+    for (const request of this.#pending.list())
+      if (request.method === 'tools/call') this.#end(request, 'no_turn');
+    this.#consumer = consumer;
   }
 
   /** Ends the requests that have waited too long for a face. Returns the time until the next one, in milliseconds. */
@@ -172,6 +192,7 @@ export class ShimSession {
     const excess = this.#pending.excess(line.length);
     if (method === 'ping' && !isThere) this.#ports.toClient(pong(idText));
     else if (excess !== undefined) this.#end(request, excess);
+    else if (this.#isBetweenTurns && method === 'tools/call') this.#end(request, 'no_turn');
     else {
       this.#pending.add(request);
       if (isThere) this.#send(request);

@@ -50,6 +50,12 @@ export function serveCommand(): Command {
         .default('thread'),
     )
     .addOption(
+      timeOption(
+        '--keep <time>',
+        'how long the process of an agent that speaks ACP is kept for the next turn of its thread',
+      ),
+    )
+    .addOption(
       timeOption('--turn-timeout <time>', 'after which a turn is ended, and its messages come again', '30m'),
     )
     .addOption(
@@ -93,6 +99,7 @@ export function serveCommand(): Command {
     'signalbox worker serve --agent rosa --role researcher -- claude -p',
     'signalbox worker serve --agent scout --role researcher --count 4 -- codex exec',
     'signalbox worker serve --agent rosa --role builder --permissions ask -- gemini --acp',
+    'signalbox worker serve --agent rosa --role builder --concurrency 4 --keep 10m -- codex-acp',
     'signalbox worker serve --group role:researcher --agent scout --role researcher --count 4 -- codex exec',
     'signalbox worker serve --token-file rosa.token --session none -- ./answer.sh',
   );

@@ -33,13 +33,19 @@ function textOf(event: ServeEvent): string {
         const again = attempt > 1 ? `, attempt ${attempt}` : '';
         return `${kind} of ${from} (${id}${again})`;
       });
-      const how = event.resumed ? ', in the session of its thread' : '';
+      const how = event.kept
+        ? ', which was kept for its thread'
+        : event.resumed
+          ? ', in the session of its thread'
+          : '';
       return `${agent} turn ${event.turn}: ${messages.join(', ')}; process ${event.pid}${how}`;
     }
     case 'turn_ended': {
       const why = event.reason === undefined ? '' : `: ${event.reason}`;
       return `${agent} turn ${event.turn} ended after ${formatElapsed(event.tookMs)}: ${outcomes[event.outcome]}${why}`;
     }
+    case 'kept_ended':
+      return `${agent}: the process ${event.pid}, which was kept for a thread, has ended: ${event.reason}`;
     case 'already_answered':
       return `${agent}: ${event.id} of ${event.from} was answered by an earlier turn, and is acked now`;
     case 'program_failing':

@@ -9,6 +9,7 @@ import {
   acpTurns,
   checkTurnProgram,
   findProgram,
+  KeptProcesses,
   openThreadSessions,
   outputKeeper,
   planTurn,
@@ -52,6 +53,8 @@ export interface WorkerServeFlags extends Omit<SetupFlags, 'hooks'> {
   session: 'thread' | 'none';
   /** The group whose messages the agents take. */
   group?: string;
+  /** How long a process is kept for the next turn of its thread. */
+  keep?: number;
   turnTimeout: number;
   noteWait: number;
   retryWait: number;
@@ -65,12 +68,32 @@ export interface WorkerServeFlags extends Omit<SetupFlags, 'hooks'> {
 }
 
 /** Refuses options that only a talk by ACP uses. */
-function refuseAcpOptions({ mode, check }: WorkerServeFlags): void {
-  const option = check ? '--check' : mode !== undefined ? '--mode' : undefined;
+function refuseAcpOptions({ mode, check, keep }: WorkerServeFlags): void {
+  const option = check
+    ? '--check'
+    : mode !== undefined
+      ? '--mode'
+      : keep !== undefined
+        ? '--keep'
+        : undefined;
   if (option === undefined) return;
   throw new SignalboxError('usage', `${option} is for agents that speak the Agent Client Protocol`, {
     details: { hint: 'leave it out, write the command of such an agent, or add --acp' },
   });
+}
+
+/** Refuses to keep processes where a turn has no token or no session of its own. */
+function refuseToKeep({ keep, session }: WorkerServeFlags, { kind }: RunIdentity): void {
+  if (keep === undefined) return;
+  const refusal = (message: string, hint: string) =>
+    new SignalboxError('usage', `--keep: ${message}`, { details: { hint } });
+  if (session === 'none')
+    throw refusal('a kept process goes on with its session', 'leave --session none out');
+  if (kind !== 'plain') return;
+  throw refusal(
+    'each turn of a kept process needs a token of its own, and this token makes none',
+    'serve with a minting token, or as the operator (--config, --data)',
+  );
 }
 
 /** Serves agents until this process is asked to end. Wrong usage is refused before anything connects or a token is issued. */
@@ -84,6 +107,7 @@ export async function serveWorkers(argv: readonly string[], given: WorkerServeFl
   const turns = acp ? acpTurns(acp, argv, { ...flags, version: ownVersion() }) : turnProgramOf(argv);
   if (acp && flags.check) return await checkAgent(argv, acp, { cwd, json: flags.json === true });
   const identity = await runIdentity(flags, process.env);
+  refuseToKeep(flags, identity);
   const setups = runSetups(
     argv,
     cwd,
@@ -130,6 +154,11 @@ async function serveAll(
   await warnOfSetup(cwd, { identity, flags, warn });
   const limits = await faceLimitsOf(flags, identity, warn);
   await using face = await ownFace(identity, cleanup, limits, warn);
+  if (flags.keep !== undefined && !face)
+    warn(
+      'no_shared_face',
+      'no process is kept: only a face in this command can give each turn its own token',
+    );
   const options = {
     program,
     turns,
@@ -145,6 +174,7 @@ async function serveAll(
     retryWaitMs: flags.retryWait,
     issueToken,
     concurrency: flags.concurrency,
+    kept: keptProcesses(flags),
     keepsSessions: flags.session === 'thread',
     group: flags.group,
     tracing: await ownTracing(),
@@ -168,6 +198,10 @@ async function serveAll(
   } finally {
     startExitDeadline();
   }
+}
+
+function keptProcesses({ keep: keepMs, group }: WorkerServeFlags): KeptProcesses | undefined {
+  return keepMs === undefined ? undefined : new KeptProcesses({ keepMs, group });
 }
 
 /** Reads how long an approval waits at most. Where it can't be read, the default holds. */

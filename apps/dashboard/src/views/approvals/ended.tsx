@@ -7,7 +7,7 @@ import { useResource } from '../../model/resource.ts';
 import { Age } from '../../parts/age.tsx';
 import { StateMark, type Tone } from '../../parts/state-mark.tsx';
 import { Table } from '../../parts/table.tsx';
-import { Name, Text } from '../../parts/text.tsx';
+import { Line, Name, Text } from '../../parts/text.tsx';
 import { MissingNote } from '../../parts/view.tsx';
 
 /** An answer to the read `approvals`. */
@@ -85,7 +85,7 @@ export function Ended({
           {
             title: 'Reason',
             isOptional: true,
-            cell: ({ reason }) => (reason === undefined ? '–' : <Name>{reason}</Name>),
+            cell: ({ reason }) => (reason === undefined ? '–' : <Line>{reason}</Line>),
           },
           { title: 'Ended', width: '5rem', isNumber: true, cell: ({ ended_at }) => <Age at={ended_at} /> },
         ]}

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { keyOf, type PressedKey } from './keys.ts';
+import type { PressedKey } from '../../model/page-keys.ts';
+import { keyOf } from './keys.ts';
 
 const press = (key: string, change: Partial<PressedKey> = {}) =>
   keyOf({

@@ -1,3 +1,5 @@
+import { isForPage, type PressedKey } from '../../model/page-keys.ts';
+
 /** The keys of the list of waiting calls, and their actions. */
 export type ListKey = 'next' | 'before' | 'approve' | 'deny';
 
@@ -10,26 +12,12 @@ const keys: Readonly<Record<string, ListKey>> = {
   d: 'deny',
 };
 
-/** The properties of a key press that decide about its action. */
-export interface PressedKey {
-  key: string;
-  repeat: boolean;
-  defaultPrevented: boolean;
-  altKey: boolean;
-  ctrlKey: boolean;
-  metaKey: boolean;
-  target: unknown;
-}
-
 /**
  * Returns the action of a key. A key that is held down moves through the list, and begins no decision; a key for a field is left to the
  * field.
  */
-export function keyOf({ key, repeat, target, ...press }: PressedKey): ListKey | undefined {
-  const does = keys[key];
-  if (press.altKey || press.ctrlKey || press.metaKey || press.defaultPrevented) return undefined;
-  const isInForm =
-    (target as Element | null)?.closest?.('form, dialog, input, select, textarea, .block') != null;
-  if (isInForm || (repeat && (does === 'approve' || does === 'deny'))) return undefined;
+export function keyOf(press: PressedKey): ListKey | undefined {
+  const does = keys[press.key];
+  if (!isForPage(press) || (press.repeat && (does === 'approve' || does === 'deny'))) return undefined;
   return does;
 }

@@ -1,7 +1,7 @@
 import type { Approval } from '@signalbox/protocol';
 import { useEffect, useRef } from 'preact/hooks';
 import { Countdown } from '../../parts/countdown.tsx';
-import { Text } from '../../parts/text.tsx';
+import { Name, Text } from '../../parts/text.tsx';
 
 /** The calls that wait for a decision, the next deadline first. */
 export function Waiting({
@@ -42,7 +42,7 @@ export function ApprovalGist({ of }: { of: Approval }) {
     <>
       <span class="gist-head">
         <b>
-          <Text>{tool}</Text>
+          <Name>{tool}</Name>
         </b>
         <Countdown until={deadline_at} />
       </span>

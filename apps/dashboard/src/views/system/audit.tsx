@@ -1,9 +1,9 @@
 import type { AuditEntry } from '@signalbox/protocol';
 import { serverTime } from '../../model/clock.ts';
 import { useResource } from '../../model/resource.ts';
-import { timeOf } from '../../parts/numbers.ts';
+import { clockTime, dayOf } from '../../parts/numbers.ts';
 import { Table } from '../../parts/table.tsx';
-import { Name } from '../../parts/text.tsx';
+import { Line, Name } from '../../parts/text.tsx';
 
 const hour = 3_600_000;
 const lookBackMs = 24 * hour;
@@ -22,12 +22,13 @@ export function AuditPart() {
       label="Changes, refusals and losses of the last day"
       rows={data.entries.toReversed()}
       keyOf={(entry) => JSON.stringify(entry)}
+      headingOf={({ at }) => dayOf(at)}
       empty="Nothing was changed or refused in the last day."
       columns={[
-        { title: 'When', width: '11rem', cell: ({ at }) => timeOf(at) },
+        { title: 'When', width: '6rem', cell: ({ at }) => clockTime(at) },
         { title: 'What', width: '13rem', cell: ({ code }) => code.replaceAll('_', ' ') },
         { title: 'Who', width: '18%', cell: ({ agent }) => <Name>{agent ?? '–'}</Name> },
-        { title: 'Detail', cell: ({ detail }) => <Name>{detail ?? '–'}</Name> },
+        { title: 'Detail', cell: ({ detail }) => <Line>{detail ?? '–'}</Line> },
       ]}
     />
   );

@@ -6,6 +6,7 @@ import { ConfirmButton } from '../../parts/confirm-button.tsx';
 import { CopyText } from '../../parts/copy-text.tsx';
 import { Drawer, Facts } from '../../parts/drawer.tsx';
 import { timeOf } from '../../parts/numbers.ts';
+import { RoleChoice } from '../../parts/role-choice.tsx';
 import { Text } from '../../parts/text.tsx';
 
 const hour = 3_600_000;
@@ -42,16 +43,22 @@ const bounds: Readonly<Record<Exclude<Purpose, 'act'>, string>> = {
 };
 
 /** Issues a token, and shows it once. */
-export function IssueToken({ onClose }: { onClose: () => void }) {
+export function IssueToken({ roles, onClose }: { roles: readonly string[]; onClose: () => void }) {
   const [issued, setIssued] = useState<IssuedToken>();
   return (
     <Drawer title={issued ? 'A new token' : 'Issue a token'} onClose={onClose}>
-      {issued ? <Issued of={issued} onDone={onClose} /> : <Form onIssued={setIssued} />}
+      {issued ? <Issued of={issued} onDone={onClose} /> : <Form roles={roles} onIssued={setIssued} />}
     </Drawer>
   );
 }
 
-function Form({ onIssued }: { onIssued: (token: IssuedToken) => void }) {
+function Form({
+  roles: known,
+  onIssued,
+}: {
+  roles: readonly string[];
+  onIssued: (token: IssuedToken) => void;
+}) {
   const [holder, setHolder] = useState<'agent' | 'person'>('agent');
   const [texts, setTexts] = useState({ agent: '', role: '', approves: '', name: '' });
   const [permissions, setPermissions] = useState<'observer' | 'operator'>('observer');
@@ -107,7 +114,12 @@ function Form({ onIssued }: { onIssued: (token: IssuedToken) => void }) {
       {holder === 'agent' ? (
         <>
           {field('agent', 'Agent id')}
-          {field('role', 'Role')}
+          <RoleChoice
+            label="Role"
+            roles={known}
+            value={texts.role}
+            onChange={(role) => setTexts({ ...texts, role })}
+          />
           {field('approves', 'Decides on calls of these roles (usually none)')}
         </>
       ) : (

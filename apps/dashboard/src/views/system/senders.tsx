@@ -4,7 +4,7 @@ import { useResource } from '../../model/resource.ts';
 import { Age } from '../../parts/age.tsx';
 import { duration, timeOf } from '../../parts/numbers.ts';
 import { Table } from '../../parts/table.tsx';
-import { Name, Text } from '../../parts/text.tsx';
+import { Line, Name, Text } from '../../parts/text.tsx';
 
 /** Shows the messages that the broker sends at regular times. */
 export function SchedulesPart() {
@@ -30,7 +30,7 @@ export function SchedulesPart() {
         {
           title: 'Last refusal',
           isOptional: true,
-          cell: ({ last_refusal }) => <Name>{last_refusal ?? '–'}</Name>,
+          cell: ({ last_refusal }) => <Line>{last_refusal ?? '–'}</Line>,
         },
       ]}
     />

@@ -14,7 +14,11 @@ import { IssueToken } from './issue-token.tsx';
 
 /** Shows the tokens: their owners, and the end of their validity. */
 export function TokensPart() {
-  const { data, error } = useResource<{ tokens: ListedToken[] }>('tokens', {}, { follows: false });
+  const { data, error } = useResource<{ tokens: ListedToken[]; roles: string[] }>(
+    'tokens',
+    {},
+    { follows: false },
+  );
   const { token: id, issue } = route.value.params;
   if (!data) return <p class="empty">{error ?? 'Reading …'}</p>;
   const chosen = data.tokens.find((token) => token.id === id);
@@ -51,13 +55,19 @@ export function TokensPart() {
           ]}
         />
         {issue !== undefined && canAct.value ? (
-          <IssueToken onClose={() => setParams({ issue: undefined })} />
+          <IssueToken roles={rolesOf(data)} onClose={() => setParams({ issue: undefined })} />
         ) : (
           chosen && <TokenDetails of={chosen} />
         )}
       </div>
     </>
   );
+}
+
+/** Lists the roles of agents: those of the configuration, and others that tokens have. */
+function rolesOf({ tokens, roles }: { tokens: readonly ListedToken[]; roles: readonly string[] }): string[] {
+  const held = tokens.filter((token) => purpose(token) === 'an agent' && token.role !== 'orchestrator');
+  return [...new Set([...roles, ...held.map(({ role }) => role)])];
 }
 
 /** Returns the purpose of a token, in words. */

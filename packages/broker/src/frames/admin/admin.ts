@@ -18,11 +18,11 @@ import { dropDead, listDead, retryDead, showDead, stopWork } from './dead-letter
 import { listHolds, placeHold, releaseHolds } from './holds.ts';
 import { listHooks } from './hooks.ts';
 import type { Operation, OperationOutcome } from './operation.ts';
-import { audit, auditChain, failures, history, stats, waiting } from './reports.ts';
+import { audit, auditChain, failures, history, readSamples, stats, waiting } from './reports.ts';
 import { listSchedules } from './schedules.ts';
 import { signInLink } from './sign-in.ts';
 import { tail } from './tail.ts';
-import { forgetThread, listThreads, readThread } from './threads.ts';
+import { forgetThread, listThreads, readTexts, readThread } from './threads.ts';
 import { issueToken, listTokens, revokeAgentTokens, revokeToken } from './tokens.ts';
 
 const operations: { [Op in AdminOp]: Operation<Op> } = {
@@ -38,12 +38,14 @@ const operations: { [Op in AdminOp]: Operation<Op> } = {
   history,
   threads: listThreads,
   thread: readThread,
+  texts: readTexts,
   thread_forget: forgetThread,
   audit,
   audit_chain: auditChain,
   waiting,
   failures,
   stats,
+  samples: readSamples,
   hooks: listHooks,
   schedules: listSchedules,
   sign_in_link: signInLink,
@@ -70,6 +72,7 @@ const reads: { [Op in AdminOp]?: (params: AdminParams<Op>) => ReadEvent } = {
     name: search === undefined ? agent : 'search',
   }),
   thread: ({ thread }) => ({ code: 'threads_read', detail: 'one thread', name: thread }),
+  texts: () => ({ code: 'threads_read', detail: 'beginnings of texts', name: 'texts' }),
   audit: () => ({ code: 'audit_read', detail: 'entries by time' }),
   audit_chain: ({ kind }) => ({ code: 'audit_read', detail: `the chain of kind '${kind}'` }),
   tail: ({ on, agent }) => ({

@@ -121,6 +121,14 @@ export async function stats(
   };
 }
 
+/** Runs `samples`: returns how metrics of this broker were, from its own samples. */
+export async function readSamples(
+  query: AdminParams<'samples'>,
+  { samples, presence: { broker } }: Pick<FrameDeps, 'samples' | 'presence'>,
+): OperationOutcome<'samples'> {
+  return { result: { ...(broker !== undefined && { process: broker }), ...(await samples.read(query)) } };
+}
+
 function describeEntry(entry: HistoryEntry): AdminResult<'history'>['messages'][number] {
   const { seq, inbox, id, sender, kind, correlationId, thread, createdAt, size, settled } = entry;
   return {

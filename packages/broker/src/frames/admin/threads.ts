@@ -1,6 +1,7 @@
-import type { AdminParams, AdminResult } from '@signalbox/protocol';
-import { type KeptBodies, type KeptBody, textOfBody } from '@signalbox/store';
-import { auditCaller, type Caller } from '../caller.ts';
+import { type AdminParams, type AdminResult, operationPermissions } from '@signalbox/protocol';
+import { listPermissions } from '@signalbox/protocol/internal';
+import { type KeptBodies, type KeptBody, listedText } from '@signalbox/store';
+import { auditCaller, type Caller, mayDo } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { OperationOutcome } from './operation.ts';
 
@@ -17,7 +18,7 @@ export async function listThreads(
   caller: Caller,
 ): OperationOutcome<'threads'> {
   if (search !== '' && !seesBodies(caller)) {
-    const message = 'only a token with the permission operator may search the texts of messages';
+    const message = `only a token with the permission ${listPermissions(operationPermissions.frame.kept_bodies)} may search the texts of messages`;
     return { refusal: { code: 'forbidden', message, field: 'params.search' } };
   }
   if (!store.kept.keeps) return { result: { threads: [] } };
@@ -30,7 +31,7 @@ export async function listThreads(
   });
   const threads: AdminResult<'threads'>['threads'] = [];
   for (const { newest, messages, since } of page.threads) {
-    const text = seesBodies(caller) ? textOfBody(newest.body)?.slice(0, excerptLength) : undefined;
+    const text = seesBodies(caller) ? listedText(newest.body)?.slice(0, excerptLength) : undefined;
     threads.push({
       thread: newest.thread,
       messages,
@@ -74,8 +75,21 @@ export async function forgetThread(
   return { result: { forgotten } };
 }
 
-function seesBodies({ token }: Caller): boolean {
-  return token.permissions.includes('operator');
+/** Runs `texts`: returns the beginnings of texts that are kept. */
+export async function readTexts(
+  { seqs }: AdminParams<'texts'>,
+  { store: { kept } }: Pick<FrameDeps, 'store'>,
+): OperationOutcome<'texts'> {
+  const found = kept.keeps && seqs.length > 0 ? await kept.read(seqs) : [];
+  const texts = found.flatMap(({ seq, body }) => {
+    const text = listedText(body);
+    return text === undefined ? [] : [{ seq, text: text.slice(0, excerptLength) }];
+  });
+  return { result: { texts, ...keepsOf(kept) } };
+}
+
+function seesBodies(caller: Caller): boolean {
+  return mayDo(caller, operationPermissions.frame.kept_bodies);
 }
 
 function keepsOf({ keeps }: KeptBodies): Pick<AdminResult<'thread'>, 'keeps'> {

@@ -22,11 +22,12 @@ export async function issueToken(
   deps: Pick<FrameDeps, 'tokens' | 'minting' | 'audit' | 'now' | 'monotonic'>,
   caller: Caller,
 ): OperationOutcome<'token_issue'> {
-  const { ttl_ms: ttlMs, roles, approves, ...wanted } = params;
+  const { ttl_ms: ttlMs, read_bodies: readsBodies, roles, approves, ...wanted } = params;
   const request = {
     ...wanted,
     ...(roles && { roles }),
     ...(approves && { approves }),
+    ...(readsBodies && { readsBodies }),
     ...(ttlMs !== undefined && { ttlMs }),
   };
   const judged = judgeIssue(caller.token, request, {
@@ -59,7 +60,7 @@ export async function issueToken(
 }
 
 /** Describes a new token for the audit log. */
-export function describeIssued({ id, agent, role, roles, approves, expiresAt }: TokenRecord): {
+export function describeIssued({ id, agent, role, roles, approves, permissions, expiresAt }: TokenRecord): {
   detail: string;
   name: string;
 } {
@@ -68,8 +69,9 @@ export function describeIssued({ id, agent, role, roles, approves, expiresAt }: 
   const decides = approves
     ? ` (it decides on tool calls of ${approves.map((one) => `'${one}'`).join(', ')})`
     : '';
+  const reads = permissions.includes('read-bodies') ? ' (it reads bodies)' : '';
   return {
-    detail: `token ${id} for '${agent}' with role '${role}'${minted}${decides}, ${life}`,
+    detail: `token ${id} for '${agent}' with role '${role}'${minted}${decides}${reads}, ${life}`,
     name: agent,
   };
 }

@@ -80,6 +80,24 @@ export async function readThread(
   return { thread, entries, more, ...(keeps && { keeps }), ...missing };
 }
 
+/** The beginnings of texts that the broker keeps, by the sequence numbers of their messages. `keeps` is absent if it keeps none. */
+export interface KeptTexts {
+  texts: ReadonlyMap<number, string>;
+  keeps?: NonNullable<AdminResult<'texts'>['keeps']>;
+}
+
+/** Reads the beginnings of texts that are kept, by the sequence numbers of their messages. */
+export async function readTexts(client: BrokerClient, seqs: readonly number[]): Promise<KeptTexts> {
+  const texts = new Map<number, string>();
+  let keeps: KeptTexts['keeps'];
+  for (let from = 0; from === 0 || from < seqs.length; from += frameLimits.adminItems) {
+    const page = await client.admin('texts', { seqs: seqs.slice(from, from + frameLimits.adminItems) });
+    for (const { seq, text } of page.texts) texts.set(seq, text);
+    keeps = page.keeps;
+  }
+  return { texts, ...(keeps && { keeps }) };
+}
+
 /** Forgets the bodies of a thread. Returns their number. */
 export async function forgetThread(client: BrokerClient, thread: string): Promise<number> {
   return (await client.admin('thread_forget', { thread })).forgotten;

@@ -13,6 +13,7 @@ import {
   revokeAgentTokens,
   revokeStandingApproval,
   revokeToken,
+  stopWork,
 } from '@signalbox/client/operator';
 import { checkToolPattern } from '@signalbox/client/operator/internal';
 import {
@@ -151,6 +152,14 @@ export const commands: Readonly<Record<string, ApiOperation>> = {
     }),
     run: ({ client, orchestrator }, { agent, id, reason }) =>
       cancelCall(client, orchestrator, { agent, requestId: id }, reason),
+  }),
+  'turns/stop': operation({
+    method: 'POST',
+    needs: admin.stop_work,
+    meaning:
+      'Stops the turn in which an agent works on a message of a sender: all messages of the turn become dead letters.',
+    params: z.object({ agent: id, id: z.string().min(1).max(64), sender: id }),
+    run: async ({ client }, work) => ({ stopped: await stopWork(client, work) }),
   }),
   backup: operation({
     method: 'POST',

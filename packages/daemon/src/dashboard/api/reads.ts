@@ -5,13 +5,15 @@ import {
   listHolds,
   listSchedules,
   listStandingApprovals,
-  listThreads,
   listTokens,
   listWebhooks,
   queryOrchestrator,
+  rankings,
+  rankTools,
   readApproval,
   readAudit,
   readCall,
+  readCharts,
   readDeadLetter,
   readStatus,
   readThread,
@@ -23,6 +25,7 @@ import { z } from 'zod';
 import { readAttention } from '../attention/read-attention.ts';
 import { type ApiContext, type ApiOperation, operation } from './operation.ts';
 import { isMissing, orMissing } from './or-missing.ts';
+import { searchThreads } from './threads.ts';
 import { searchTimeline, timelineQuery } from './timeline.ts';
 
 const { admin, request, frame } = operationPermissions;
@@ -121,15 +124,17 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
     method: 'GET',
     needs: admin.threads,
     meaning:
-      'What `signalbox thread` shows: threads whose bodies are kept, the one with the newest message first. Observers are shown no text.',
+      'What `signalbox thread` shows: threads whose bodies are kept, the one with the newest message first. `tool` and `outcome` are parts of what the timeline shows, `searched_since` a time. Observers are shown no text.',
     params: z.object({
       agent: text.optional(),
+      tool: text.optional(),
+      outcome: text.optional(),
       search: text.optional(),
       cursor: z.coerce.number().int().min(1).optional(),
       limit: count(200, 50),
     }),
-    run: async ({ client }, { agent, search, cursor, limit }) => {
-      const page = await listThreads(client, { agent: agent || undefined, search, cursor, limit });
+    run: async (context, query) => {
+      const page = await searchThreads(context, query);
       const threads = page.threads.map((one) => {
         const { text: said, ...newest } = one.newest;
         return {
@@ -228,6 +233,40 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
       ),
     }),
   }),
+  charts: operation({
+    method: 'GET',
+    needs: admin.samples,
+    meaning:
+      'How `system`, `agents`, `servers`, one `server` or one `tool` did in the last so many minutes, at most a day: lines over time, from the samples of broker or orchestrator.',
+    params: z.object({
+      of: z.enum(['system', 'agents', 'servers', 'server', 'tool']),
+      server: text.default(''),
+      tool: text.default(''),
+      minutes: count(1440, 60),
+    }),
+    run: async (context, { minutes, ...subject }) => {
+      const { client, orchestrator } = context;
+      const read = () => readCharts(client, orchestrator, subject, minutes * 60_000, answerTime);
+      const isOfBroker = subject.of === 'system' || subject.of === 'agents';
+      return { charts: await (isOfBroker ? read() : orMissing(askIfThere(context, read))) };
+    },
+  }),
+  'tools/top': operation({
+    method: 'GET',
+    needs: request.samples,
+    meaning:
+      'What `signalbox tools top` shows: the tools that were called in the last so many minutes, the first by calls, errors, p95 or bytes of replies first.',
+    params: z.object({ by: z.enum(rankings).default('calls'), minutes: count(1440, 60) }),
+    run: async (context, { by, minutes }) => {
+      const { client, orchestrator } = context;
+      const ranking = { lastMs: minutes * 60_000, by };
+      return {
+        ranking: await orMissing(
+          askIfThere(context, () => rankTools(client, orchestrator, ranking, answerTime)),
+        ),
+      };
+    },
+  }),
   webhooks: operation({
     method: 'GET',
     needs: admin.hooks,
@@ -252,9 +291,13 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
   tokens: operation({
     method: 'GET',
     needs: admin.token_list,
-    meaning: 'What `signalbox token list` shows. Sessions of the dashboard are marked as `session`.',
+    meaning:
+      'What `signalbox token list` shows. Sessions of the dashboard are marked as `session`. `roles` are those that the configuration lists.',
     params: none,
-    run: async ({ client }) => ({ tokens: await listTokens(client) }),
+    run: async ({ client, listed }) => ({
+      tokens: await listTokens(client),
+      roles: Object.keys(listed?.().roles ?? {}),
+    }),
   }),
   audit: operation({
     method: 'GET',

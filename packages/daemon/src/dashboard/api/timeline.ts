@@ -102,7 +102,8 @@ export function matches(
   );
 }
 
-function threadOfEntry(entry: TimelineEntry): string | undefined {
+/** Returns the thread of an entry; `undefined` for an approval, which stands beside its call. */
+export function threadOfEntry(entry: TimelineEntry): string | undefined {
   if (entry.what === 'approval') return undefined;
   return entry.what === 'call' ? (entry.thread ?? entry.request_id) : threadOf(entry);
 }

@@ -47,6 +47,8 @@ export interface AttentionItem {
   since?: number;
   /** The view that shows more, as the part of the page's address behind `#`. */
   link: string;
+  /** True if something fails whose cause stands behind the link: a person should see that before the action. */
+  isFailure?: true;
   /** Absent if a look is enough, or nothing can be done here. */
   action?: AttentionAction;
   /** The definitions that an acceptance offers, each with its differences from the pinned one. */
@@ -223,12 +225,18 @@ function serverItem(server: ServerReport): AttentionItem[] {
   if (trouble) {
     const what = `${trouble.what}${error}`;
     return [
-      { id: `server ${name}`, level: 'now', what, ...about, ...(trouble.reload && { action: reload }) },
+      {
+        id: `server ${name}`,
+        level: 'now',
+        what,
+        ...about,
+        ...(trouble.reload && { isFailure: true, action: reload }),
+      },
     ];
   }
   if (circuit === 'open') {
     const what = `The server gets no calls, because too many of them failed.${error}`;
-    return [{ id: `server ${name}`, level: 'now', what, ...about, action: reload }];
+    return [{ id: `server ${name}`, level: 'now', what, ...about, isFailure: true, action: reload }];
   }
   const problems = tool_problems.filter(({ withheld, mended }) => !withheld && !mended);
   if (problems.length === 0) return [];

@@ -72,6 +72,7 @@ const statuses: Readonly<Record<string, number>> = {
   unknown_recipient: 404,
   key_reused: 409,
   id_conflict: 409,
+  not_working: 409,
   rate_limited: 429,
   quota_exceeded: 429,
   too_many_connections: 429,

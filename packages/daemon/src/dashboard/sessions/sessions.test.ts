@@ -8,6 +8,7 @@ function brokerAt(closed: string[]): BrokerAccess {
   const agentOf = (token: string) => token.split('-')[0]!;
   return {
     origins: () => [],
+    codeFor: () => Promise.resolve(''),
     signIn: () => Promise.resolve(undefined),
     signOut: () => Promise.resolve(),
     sessionOf: (token) => ({

@@ -5,6 +5,7 @@ import { deadLetterOperations } from './dead-letters.ts';
 import { holdOperations } from './holds.ts';
 import { hookOperation } from './hooks.ts';
 import { reportOperations } from './reports.ts';
+import { samplesOperation } from './samples.ts';
 import { scheduleOperation } from './schedules.ts';
 import { signInOperation } from './sign-in.ts';
 import { tailOperation } from './tail.ts';
@@ -16,6 +17,7 @@ function describeOperations() {
     ...tokenOperations(),
     ...deadLetterOperations(),
     ...reportOperations(),
+    ...samplesOperation(),
     ...threadOperations(),
     ...tailOperation(),
     ...clockOperations(),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { sampledMetrics } from '../samples.ts';
 import { parseAdminParams, parseAdminResult } from './parse-admin.ts';
 
 describe('The parameters of an operation', () => {
@@ -11,6 +12,24 @@ describe('The parameters of an operation', () => {
     ['dead_list', { limit: 1001 }, 'limit', "field 'params.limit' must be a whole number from 1 to 1000"],
     ['dead_list', { after: null }, 'after', "field 'params.after' must be a whole number from 0"],
     ['dead_list', { inbox: 7 }, 'inbox', "field 'params.inbox' must be a text of at most 256 characters"],
+    [
+      'samples',
+      { last_ms: 1000, of: [{ metric: 'up' }] },
+      'of.metric',
+      `field 'params.of.0.metric' must be one of ${sampledMetrics.broker.join(', ')}`,
+    ],
+    [
+      'samples',
+      { last_ms: 1, of: [] },
+      'last_ms',
+      "field 'params.last_ms' must be a whole number from 1000 to 86400000",
+    ],
+    [
+      'samples',
+      { last_ms: 1000, of: [] },
+      'of',
+      "field 'params.of' must be a list of 1 to 8 sampled metrics",
+    ],
     ['dead_drop', {}, 'seqs', "field 'params.seqs' must be a list of 1 to 1000 sequence numbers"],
     [
       'dead_drop',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { agentIdSchema, idSchema, seqSchema } from '../../names/name-schemas.ts';
+import { frameLimits } from '../frame-limits.ts';
 import { filterText, pageLimit, wholeNumber } from './params.ts';
 
 /** Describes the operations on the threads of messages whose bodies are kept. */
@@ -38,6 +39,16 @@ export function threadOperations() {
       }),
       result: z.object({ messages: z.array(message), more: z.boolean(), keeps }),
     },
+    texts: {
+      meaning: 'Reads the beginnings of texts that are kept, by the sequence numbers of their messages.',
+      params: z.object({ seqs: z.array(seqSchema).max(frameLimits.adminItems) }),
+      result: z.object({
+        texts: z.array(
+          z.object({ seq: seqSchema, text: z.string().describe('At most 500 characters of its text.') }),
+        ),
+        keeps,
+      }),
+    },
     thread_forget: {
       meaning: 'Forgets the bodies of a thread that are kept. Messages that wait keep theirs.',
       params: z.object({ thread: idSchema }),
@@ -68,12 +79,12 @@ function keptMessageSchema() {
       correlation_id: z.string().optional(),
       created_at: z.number(),
       size: z.int().describe('Bytes of its body.'),
-      body: z.string().optional().describe('Absent in lists, and for callers who are no operators.'),
+      body: z.string().optional().describe('Absent in lists, and for callers who may not read bodies.'),
       text: z
         .string()
         .optional()
         .describe(
-          'In lists, for operators: at most 500 characters of a body that is a text, or that has the field `text`.',
+          'In lists, for those who may read bodies: at most 500 characters of a body that is a text, or that has the field `text`.',
         ),
       state: z
         .string()

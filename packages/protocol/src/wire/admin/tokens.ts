@@ -89,6 +89,10 @@ function tokenRequestSchema() {
       .describe(
         'Gives the permission `approver`: roles on whose tool calls the token decides, or patterns with `*`. For operators to issue, and for no minting token.',
       ),
+    read_bodies: z
+      .literal(true)
+      .optional()
+      .describe('Gives an observer the permission `read-bodies`. For operators to issue.'),
     ttl_ms: z
       .int({ error: ttl })
       .positive({ error: ttl })
@@ -125,7 +129,9 @@ function listedTokenSchema() {
       approves: approvedRoles(),
       permissions: z
         .array(z.string())
-        .describe('`operator`, `observer`, `approver` or `mint`, several of them, or nothing.'),
+        .describe(
+          '`operator`, `observer`, `approver`, `mint` or `read-bodies`, several of them, or nothing.',
+        ),
       created_at: z.number(),
       expires_at: z.number().optional().describe('Absent if it never expires.'),
       parent_id: z

@@ -27,19 +27,7 @@ export class Histogram {
 
   /** Estimates the value below which a share of the observed values is (0 to 1), within its bucket; `undefined` without values. */
   quantile(share: number): number | undefined {
-    const { counts } = this.#observed;
-    const { count } = this.total();
-    if (count === 0) return undefined;
-    let left = share * count;
-    for (const [at, inBucket] of counts.entries()) {
-      const lower = this.#buckets[at - 1] ?? 0;
-      const upper = this.#buckets[at];
-      // The last bucket has no upper end.
-      if (upper === undefined) return lower;
-      if (left <= inBucket) return lower + ((upper - lower) * left) / inBucket;
-      left -= inBucket;
-    }
-    return undefined;
+    return quantileOf(this.#observed.counts, this.#buckets, share);
   }
 
   /** Returns the observations so far. */
@@ -53,28 +41,37 @@ export class Histogram {
 export class LabelledHistogram {
   readonly #info: MetricInfo;
   readonly #buckets: readonly number[];
-  readonly #series: LabelValues<Observed>;
+  readonly #series: LabelValues<Labelled>;
 
   constructor(info: MetricInfo, buckets: readonly number[], limit: number) {
     this.#info = info;
     this.#buckets = buckets;
-    this.#series = new LabelValues(limit, () => new Observed(buckets));
+    const names = info.labels ?? [];
+    this.#series = new LabelValues(limit, (key) => ({
+      labels: key.startsWith('[') ? (JSON.parse(key) as string[]) : names.map(() => key),
+      observed: new Observed(buckets),
+    }));
   }
 
   /** Counts one value under the values of the labels. */
   observe(labels: readonly string[], value: number): void {
-    this.#series.of(JSON.stringify(labels)).add(value);
+    this.#series.of(JSON.stringify(labels)).observed.add(value);
   }
 
   /** Returns the observations so far. */
   collect(): MetricFamily {
-    const names = this.#info.labels ?? [];
-    const samples = Array.from(this.#series.entries(), ([key, { counts, sum }]) => {
-      const labels = key.startsWith('[') ? (JSON.parse(key) as string[]) : names.map(() => key);
-      return [labels, [...counts], sum] as const;
-    });
+    const samples = Array.from(
+      this.#series.entries(),
+      ([, { labels, observed }]) => [labels, [...observed.counts], observed.sum] as const,
+    );
     return { ...this.#info, type: 'histogram', buckets: this.#buckets, samples };
   }
+}
+
+/** A series with the values of its labels. */
+interface Labelled {
+  readonly labels: readonly string[];
+  readonly observed: Observed;
 }
 
 class Observed {
@@ -94,4 +91,28 @@ class Observed {
     this.counts[at]!++;
     this.sum += value;
   }
+}
+
+/**
+ * Estimates the value below which a share of the counted values is (0 to 1), within its bucket; `undefined` without values. `counts` are not
+ * cumulative, and have a last entry for values above all buckets.
+ */
+export function quantileOf(
+  counts: ArrayLike<number>,
+  buckets: readonly number[],
+  share: number,
+): number | undefined {
+  let left = 0;
+  for (let at = 0; at < counts.length; at++) left += counts[at]!;
+  if (left === 0) return undefined;
+  left *= share;
+  for (let at = 0; at < counts.length; at++) {
+    const lower = buckets[at - 1] ?? 0;
+    const upper = buckets[at];
+    // The last bucket has no upper end.
+    if (upper === undefined) return lower;
+    if (left <= counts[at]!) return lower + ((upper - lower) * left) / counts[at]!;
+    left -= counts[at]!;
+  }
+  return undefined;
 }

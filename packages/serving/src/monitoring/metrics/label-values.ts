@@ -7,10 +7,10 @@ export const otherValue = 'other';
  */
 export class LabelValues<Series> {
   readonly #limit: number;
-  readonly #newSeries: () => Series;
+  readonly #newSeries: (value: string) => Series;
   readonly #series = new Map<string, Series>();
 
-  constructor(limit: number, newSeries: () => Series) {
+  constructor(limit: number, newSeries: (value: string) => Series) {
     this.#limit = limit;
     this.#newSeries = newSeries;
   }
@@ -29,7 +29,7 @@ export class LabelValues<Series> {
     const name = this.#series.size < this.#limit ? value : otherValue;
     const known = this.#series.get(name);
     if (known !== undefined) return known;
-    const series = this.#newSeries();
+    const series = this.#newSeries(name);
     this.#series.set(name, series);
     return series;
   }

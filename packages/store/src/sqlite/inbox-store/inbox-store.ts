@@ -454,6 +454,10 @@ export class SqliteInboxStore implements InboxStore {
         await upToDate();
         return this.#transactions.attempt(() => table.thread(thread, afterSeq, limit, maxBytes));
       },
+      read: async (seqs) => {
+        await upToDate();
+        return this.#transactions.attempt(() => table.read(seqs));
+      },
       forget: async (thread) => {
         await upToDate();
         let forgotten = 0;

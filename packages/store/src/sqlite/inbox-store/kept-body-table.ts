@@ -230,6 +230,11 @@ export class KeptBodyTable {
     return bodies;
   }
 
+  read(seqs: readonly number[]): KeptBody[] {
+    const rows = seqs.flatMap((seq) => this.#one.get(seq) ?? []);
+    return rows.filter(isSound).map(keptBodyOf);
+  }
+
   threads({ agent, words = [], limit, cursor }: ThreadsQuery): KeptThreadsPage {
     const match = matchOf(words);
     const threads: KeptThread[] = [];

@@ -10,11 +10,16 @@ const cutWord = new RegExp(String.raw`^[\w.*~-]{1,${maxTokenLength}}`);
 
 /** Keeps the end of the output of a process. */
 export class OutputTail {
-  readonly #end = new KeptEnd(keptOutputBytes);
+  #end = new KeptEnd(keptOutputBytes);
 
   /** Adds a chunk of output. */
   add(chunk: Buffer): void {
     this.#end.add(chunk);
+  }
+
+  /** Forgets the output until now, because it belongs to work that has ended. */
+  clear(): void {
+    this.#end = new KeptEnd(keptOutputBytes);
   }
 
   /** Returns at most {@link keptOutputBytes}, with tokens replaced. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { FaceCommand } from '../../agent-clis/injection.ts';
 import { serverName } from '../../agent-clis/injection.ts';
-import type { TurnTalk } from '../program/turn-program.ts';
+import type { TalkProcess, TurnTalk } from '../program/turn-program.ts';
 import { type AcpConnection, isAnswer } from './acp-connection.ts';
 
 /** The only version that is spoken. Asked for a later one, some agents answer in a dialect that is not finished. */
@@ -76,7 +76,7 @@ function isOffered(value: unknown): boolean {
   return value !== undefined && value !== null && value !== false;
 }
 
-type Opening = Pick<TurnTalk, 'cwd' | 'session' | 'server' | 'warn'>;
+type Opening = Pick<TalkProcess, 'cwd' | 'server'> & Pick<TurnTalk, 'session' | 'warn'>;
 
 /**
  * Continues the session of the turn, or begins one. A session that the agent no longer lists is replaced by a new one; while it is listed,

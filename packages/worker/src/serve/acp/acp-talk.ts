@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SignalboxError } from '@signalbox/protocol';
 import { late, within } from '@signalbox/serving';
 import { z } from 'zod';
-import type { TalkEnd, TurnTalk } from '../program/turn-program.ts';
+import type { TalkEnd, Talker, TalkProcess, TurnTalk } from '../program/turn-program.ts';
 import type { AcpAgent } from './acp-agents.ts';
 import { type AcpConnection, openAcpConnection, type SessionUpdate } from './acp-connection.ts';
 import { type AcpSession, initialize, openSession } from './acp-session.ts';
@@ -26,57 +26,45 @@ const toolsWaitMs = 20_000;
 /** The longest wait for the end of a turn that was cancelled, in milliseconds. */
 const cancelWaitMs = 1_000;
 
-/** Talks with an agent for one turn. Never rejects. */
-export async function talkAcp(talk: TurnTalk, turns: AcpTurns): Promise<TalkEnd> {
-  const talking = new AgentTalk(talk, turns);
-  try {
-    return { ...(await talking.talk()), denials: talking.denials };
-  } catch (thrown) {
-    return { ...talkFailure(thrown), denials: talking.denials, isCutOff: talking.isCutOff };
-  } finally {
-    talking.end();
-  }
-}
-
-class AgentTalk {
-  readonly #talk: TurnTalk;
+/** Talks with one process of an agent. */
+export class AcpTalker implements Talker {
+  readonly #process: TalkProcess;
   readonly #turns: AcpTurns;
-  readonly #calls = new ToolCalls();
-  readonly #text: SpokenText;
-  readonly #questions: AgentQuestions;
+  #connection: AcpConnection | undefined;
+  #session: AcpSession | undefined;
+  #turn: AgentTurn | undefined;
   #isLoading = false;
   #mode: string | undefined;
-  #connection: AcpConnection | undefined;
 
-  constructor(talk: TurnTalk, turns: AcpTurns) {
-    this.#talk = talk;
+  constructor(process: TalkProcess, turns: AcpTurns) {
+    this.#process = process;
     this.#turns = turns;
-    this.#text = new SpokenText(turns.agent);
-    this.#questions = new AgentQuestions({ ...turns, calls: this.#calls, talk });
   }
 
-  get denials(): readonly string[] {
-    return this.#questions.denials;
+  async take(talk: TurnTalk): Promise<TalkEnd> {
+    const turn = new AgentTurn(talk, this.#turns);
+    this.#turn = turn;
+    const { denials } = turn.questions;
+    try {
+      return { ...(await this.#talk(turn, talk)), denials };
+    } catch (thrown) {
+      return { ...talkFailure(thrown), denials, isCutOff: this.#connection?.isCutOff === true };
+    } finally {
+      turn.questions.end();
+      this.#turn = undefined;
+    }
   }
 
-  /** True if the agent ended the connection. */
-  get isCutOff(): boolean {
-    return this.#connection?.isCutOff === true;
+  close(): void {
+    this.#connection?.close();
   }
 
-  async talk(): Promise<TalkEnd> {
-    this.#calls.onChanged(() => this.#talk.toolsUsed(() => this.#calls.open()));
-    const { signal, isQuestion, prompt } = this.#talk;
-    const { agent, version } = this.#turns;
-    const connection = await openAcpConnection(this.#talk, {
-      onUpdate: (update) => this.#take(update),
-      onAsked: (toolCall) => void this.#calls.take(toolCall),
-      onPermission: (request, withdrawn) => this.#questions.decide(request, withdrawn),
-    });
-    this.#connection = connection;
+  async #talk(turn: AgentTurn, talk: TurnTalk): Promise<TalkEnd> {
+    const { signal, isQuestion, prompt } = talk;
+    const { agent } = this.#turns;
     const stopped = abortion(signal);
-    const session = await Promise.race([this.#open(connection, version), stopped]);
-    await Promise.race([this.#untilToolsAreListed(), stopped]);
+    const { connection, session } = await Promise.race([this.#opened(talk), stopped]);
+    await Promise.race([this.#untilToolsAreListed(talk), stopped]);
     const prompted = connection.request(
       'session/prompt',
       { sessionId: session.id, prompt: [{ type: 'text', text: prompt }] },
@@ -84,7 +72,7 @@ class AgentTalk {
     );
     const cancelled = stopped.catch(async (thrown) => {
       // The open questions are answered before the cancel: some agents wait for that.
-      this.#questions.end();
+      turn.questions.end();
       await delay(0);
       await connection.notify('session/cancel', { sessionId: session.id }).catch(() => {});
       await within(
@@ -94,15 +82,15 @@ class AgentTalk {
       throw thrown;
     });
     const answer = await Promise.race([prompted, cancelled]);
-    this.#questions.end();
+    turn.questions.end();
     const end = turnVerdict({
       agent,
       answer,
-      last: this.#text.last(),
-      denials: this.#questions.denials,
-      undecided: this.#questions.undecided,
+      last: turn.text.last(),
+      denials: turn.questions.denials,
+      undecided: turn.questions.undecided,
       isQuestion,
-      completedCalls: this.#calls.completed,
+      completedCalls: turn.calls.completed,
     });
     if (!end.answer) return { ...end, ...(end.isFinal && { session: session.id }) };
     const asksNobody = this.#silentMode();
@@ -111,23 +99,32 @@ class AgentTalk {
     };
   }
 
-  end(): void {
-    this.#questions.end();
-    this.#connection?.close();
+  /** Opens connection and session in the first turn. The mode is set in each: the agent may have changed it. */
+  async #opened(talk: TurnTalk): Promise<{ connection: AcpConnection; session: AcpSession }> {
+    this.#connection ??= await openAcpConnection(this.#process, {
+      onUpdate: (update) => this.#take(update),
+      onAsked: (toolCall) => void this.#turn?.calls.take(toolCall),
+      onPermission: async (request, withdrawn) =>
+        (await this.#turn?.questions.decide(request, withdrawn)) ?? { outcome: 'cancelled' },
+    });
+    const connection = this.#connection;
+    this.#session ??= await this.#begun(connection, talk);
+    await this.#setMode(connection, this.#session);
+    return { connection, session: this.#session };
   }
 
-  async #open(connection: AcpConnection, version: string): Promise<AcpSession> {
-    const offers = await initialize(connection, version);
+  async #begun(connection: AcpConnection, { session: known, warn }: TurnTalk): Promise<AcpSession> {
+    const offers = await initialize(connection, this.#turns.version);
     const session = await openSession(connection, offers, {
-      ...this.#talk,
+      ...this.#process,
+      session: known,
       meta: this.#turns.agent.sessionMeta,
-      warn: (code, message) => this.#talk.warn(code, message),
+      warn: (code, message) => warn(code, message),
       onLoading: (isLoading) => {
         this.#isLoading = isLoading;
       },
     });
     this.#mode = session.currentMode;
-    await this.#setMode(connection, session);
     return session;
   }
 
@@ -144,13 +141,11 @@ class AgentTalk {
     this.#mode = mode;
   }
 
-  async #untilToolsAreListed(): Promise<void> {
-    const { toolsListed, warn } = this.#talk;
+  async #untilToolsAreListed({ toolsListed, warn, signal }: TurnTalk): Promise<void> {
     const { agent } = this.#turns;
     if (agent.server === 'none')
       warn('no_tools', `${agent.name} takes no MCP servers, and has none of our tools`);
     if (agent.server === 'none' || !toolsListed) return;
-    const { signal } = this.#talk;
     if ((await within(toolsListed, toolsWaitMs, signal)) === late && !signal.aborted)
       warn(
         'no_tools',
@@ -158,23 +153,11 @@ class AgentTalk {
       );
   }
 
+  /** Takes an update. Between turns only the mode counts. */
   #take(update: SessionUpdate): void {
     if (this.#isLoading) return;
-    const { print } = this.#talk;
-    switch (update.sessionUpdate) {
-      case 'agent_message_chunk':
-        this.#text.add(update.content.text, update.messageId ?? undefined);
-        print(update.content.text);
-        break;
-      case 'current_mode_update':
-        this.#mode = update.currentModeId;
-        break;
-      default: {
-        this.#text.toolCalled();
-        const { title = 'a tool', status = 'pending' } = this.#calls.take(update);
-        print(`\n[${status}] ${title}\n`);
-      }
-    }
+    if (update.sessionUpdate === 'current_mode_update') this.#mode = update.currentModeId;
+    else this.#turn?.take(update);
   }
 
   /** Returns the mode in which the turn ended, if it is one in which the agent asks nobody and it was to ask. */
@@ -184,6 +167,32 @@ class AgentTalk {
     if (permissions !== 'ask' || mode === undefined || !agent.asking || agent.asking.includes(mode))
       return undefined;
     return `the mode '${mode}' of ${agent.name}`;
+  }
+}
+
+/** The words, the uses of tools and the questions of one turn. */
+class AgentTurn {
+  readonly calls = new ToolCalls();
+  readonly text: SpokenText;
+  readonly questions: AgentQuestions;
+  readonly #print: TurnTalk['print'];
+
+  constructor(talk: TurnTalk, turns: AcpTurns) {
+    this.text = new SpokenText(turns.agent);
+    this.questions = new AgentQuestions({ ...turns, calls: this.calls, talk });
+    this.#print = talk.print;
+    this.calls.onChanged(() => talk.toolsUsed(() => this.calls.open()));
+  }
+
+  take(update: Exclude<SessionUpdate, { sessionUpdate: 'current_mode_update' }>): void {
+    if (update.sessionUpdate === 'agent_message_chunk') {
+      this.text.add(update.content.text, update.messageId ?? undefined);
+      this.#print(update.content.text);
+      return;
+    }
+    this.text.toolCalled();
+    const { title = 'a tool', status = 'pending' } = this.calls.take(update);
+    this.#print(`\n[${status}] ${title}\n`);
   }
 }
 

@@ -2,7 +2,7 @@ import { SignalboxError } from '@signalbox/protocol';
 import { hasOption } from '../program/turn-options.ts';
 import type { TurnProgram } from '../program/turn-program.ts';
 import { type AcpAgent, acpAgentOf, unknownAcpAgent } from './acp-agents.ts';
-import { type AcpTurns, talkAcp } from './acp-talk.ts';
+import { AcpTalker, type AcpTurns } from './acp-talk.ts';
 import type { Permissions } from './agent-questions.ts';
 
 /** The options of the command line that decide how an agent takes turns by ACP. */
@@ -32,7 +32,7 @@ export function acpTurns(
     ...(agent.forgets !== undefined && { forgets: agent.forgets }),
     command: ({ argv }) => ({ argv, stdin: '' }),
     answer: () => ({ text: '' }),
-    talk: (talk) => talkAcp(talk, turns),
+    talk: (process) => new AcpTalker(process, turns),
   };
 }
 

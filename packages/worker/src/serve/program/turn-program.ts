@@ -66,20 +66,31 @@ export interface TurnAnswer {
   asksNobody?: string;
 }
 
-/** One turn of a program that is talked with over its standard input and output. */
-export interface TurnTalk {
+/** A process of a program that is talked with over its standard input and output. */
+export interface TalkProcess {
   /** The bytes to and from the program. */
   readonly input: WritableStream<Uint8Array>;
   readonly output: ReadableStream<Uint8Array>;
   readonly cwd: string;
+  /** The command that serves our MCP server; absent if the program is not to be told of it. */
+  readonly server: FaceCommand | undefined;
+}
+
+/** Talks with one process, for one turn after the other. Closing it ends the talk, and not the process. */
+export interface Talker {
+  /** Takes a turn. Never rejects. */
+  take(talk: TurnTalk): Promise<TalkEnd>;
+  close(): void;
+}
+
+/** One turn of a program that is talked with. */
+export interface TurnTalk {
   readonly prompt: string;
   /** True if a sender waits for a reply. */
   readonly isQuestion: boolean;
-  /** The session to continue. */
+  /** The session to continue. Only the first turn of a process looks at it. */
   readonly session: string | undefined;
-  /** The command that serves our MCP server; absent if the program is not to be told of it. */
-  readonly server: FaceCommand | undefined;
-  /** Resolves when a client has listed our tools with the turn's token; absent if nobody can see that. */
+  /** Resolves when a client has listed our tools with the turn's token; absent if nobody can see that, or has to wait for it. */
   readonly toolsListed: Promise<void> | undefined;
   /** Asks a person whether the program may use a tool of its own. */
   readonly ask: AskPerson;
@@ -134,11 +145,8 @@ export interface TurnProgram {
   readonly needs?: { readonly help: readonly string[]; readonly words: readonly string[] };
   /** Why the program's sessions are not continued. */
   readonly forgets?: string | undefined;
-  /**
-   * Takes the turn by talking with the program, in place of writing its input and reading its output at its end. Never rejects. The program
-   * is ended when this resolves.
-   */
-  readonly talk?: (talk: TurnTalk) => Promise<TalkEnd>;
+  /** Takes turns by talking with the program, in place of writing its input and reading its output at its end. */
+  readonly talk?: (process: TalkProcess) => Talker;
   /** Returns the command of a turn. Throws `SignalboxError` `usage` for a command line that can't take turns, before anything connects. */
   command(turn: Turn): TurnCommand;
   /**

@@ -1,0 +1,191 @@
+import { issueToken } from '@signalbox/client/operator';
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { browserTests } from '../support/browser/browser-tests.ts';
+import { type DashboardStack, startDashboardStack } from '../support/dashboard/dashboard-stack.ts';
+import { makeDeadLetter } from '../support/dashboard/hostile.ts';
+
+const { test, openPage } = browserTests();
+
+async function open(page: Page, here: DashboardStack, view: string): Promise<void> {
+  await page.goto(await here.link());
+  await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
+  await show(page, here, view);
+}
+
+async function show(page: Page, here: DashboardStack, view: string): Promise<void> {
+  await page.goto(`${here.origin}/ui/#/${view}`);
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await expect.poll(() => page.getByText('Reading …').count()).toBe(0);
+}
+
+const title = (page: Page, name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
+
+test('Keys go to a view and to its search, and a question mark lists them; keys typed into a field stay there.', async () => {
+  await using here = await startDashboardStack({ counter: false });
+  await using opened = await openPage();
+  const { page, problems } = opened;
+  await open(page, here, '');
+  await page.keyboard.press('?');
+  const keys = page.getByRole('dialog', { name: 'Keys' });
+  expect(await keys.textContent()).toContain('Dead letters');
+  await page.keyboard.press('Escape');
+  await keys.waitFor({ state: 'detached' });
+  await page.keyboard.type('gt');
+  await title(page, 'Timeline');
+  await page.getByRole('searchbox').waitFor();
+  await page.keyboard.type('/g?/');
+  expect(await page.getByRole('searchbox').inputValue()).toBe('g?/');
+  expect(await keys.count()).toBe(0);
+  // The view of servers has no search.
+  await page.keyboard.press('Tab');
+  await show(page, here, 'servers');
+  await page.keyboard.type('/');
+  await title(page, 'Conversations');
+  await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe('INPUT');
+  await page.keyboard.type('jitter');
+  await expect.poll(() => page.url()).toContain('jitter');
+  expect(problems).toEqual([]);
+});
+
+test('At 390 pixels rows are cards with all that a wide table shows, and the end of a long name is never cut.', async () => {
+  await using here = await startDashboardStack();
+  const agent = `${'bea-of-the-team-for-papers-'.repeat(3)}one`;
+  const bea = await here.stack.executor(agent, 'builder');
+  await bea.execute({ name: 'mcp_counter__echo', arguments: { text: 'x' } });
+  await using opened = await openPage({ viewport: { width: 390, height: 800 } });
+  const { page } = opened;
+  await open(page, here, 'calls');
+  const card = page.getByRole('row').filter({ hasText: agent });
+  for (const label of ['Tool', 'Agent', 'Server', 'Progress', 'Took', 'Size', 'Came'])
+    await card.getByText(label, { exact: true }).waitFor();
+  for (const view of ['calls', 'agents', 'system', 'system?part=audit', 'tools']) {
+    await show(page, here, view);
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    expect(overflow, view).toBeLessThanOrEqual(0);
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await show(page, here, 'calls');
+  const ends = page.locator('td:has(.parted)').filter({ hasText: agent });
+  const isCut = await ends.first().evaluate((cell) => {
+    const end = cell.querySelector('.parted bdi:last-child')!.getBoundingClientRect();
+    return end.width === 0 || end.right > cell.getBoundingClientRect().right + 1;
+  });
+  expect(isCut).toBe(false);
+});
+
+test('A notice covers no button, and times stand under their day.', async () => {
+  await using here = await startDashboardStack({ counter: false });
+  await makeDeadLetter(here.stack, 'locked', 'a');
+  await using opened = await openPage();
+  const { page } = opened;
+  await open(page, here, 'agents?agent=walt');
+  await page.getByLabel('Send a note').fill('hello');
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByText('The note for walt is on disk').waitFor();
+  const covered = await page.evaluate(() => {
+    const notice = document.querySelector('.notice')!.getBoundingClientRect();
+    const hit = (x: number, y: number) => document.elementFromPoint(x, y);
+    return [...document.querySelectorAll('main :is(button, a, textarea)')].filter((one) => {
+      const { left, right, top, bottom } = one.getBoundingClientRect();
+      const isUnder =
+        left < notice.right && right > notice.left && top < notice.bottom && bottom > notice.top;
+      return isUnder && !one.contains(hit((left + right) / 2, (top + bottom) / 2));
+    }).length;
+  });
+  const side = await page.evaluate(() => {
+    const [place, notices] = ['.place', '.notices'].map((name) =>
+      document.querySelector(name)!.getBoundingClientRect(),
+    );
+    return notices!.top - place!.bottom;
+  });
+  expect([covered, side >= 0]).toEqual([0, true]);
+  const day = new Date().toLocaleDateString('sv');
+  for (const view of ['timeline', 'system?part=audit']) {
+    await show(page, here, view);
+    await page.getByText(day, { exact: true }).waitFor();
+  }
+});
+
+test('Roles are chosen among those of the configuration, and another one can be named.', async () => {
+  const listed = () => ({ roles: { builder: {}, writer: {} } as never, unlisted: 'deny' as const });
+  await using here = await startDashboardStack({ listed });
+  await using opened = await openPage();
+  const { page } = opened;
+  await open(page, here, 'system?issue=new');
+  await page.getByLabel('Agent id').fill('nina');
+  const role = page.getByRole('combobox', { name: 'Role', exact: true });
+  expect(await role.locator('option').allTextContents()).toEqual([
+    ...['choose a role', 'builder', 'writer', 'another one'],
+  ]);
+  await role.selectOption('writer');
+  await page.getByRole('button', { name: 'Issue', exact: true }).click();
+  await page.getByText('A token for nina is issued').waitFor();
+  await show(page, here, 'tools?tool=counter:echo');
+  await page.getByRole('combobox', { name: 'May the role' }).selectOption('another one');
+  await page.getByLabel('Name of the role').fill('guest');
+  await page.getByRole('button', { name: 'Explain' }).click();
+  await page.getByText(/guest may (not )?call/).waitFor();
+});
+
+test('A server that fails is first asked why, and what it wrote stands before anything else.', async () => {
+  const broken = {
+    type: 'stdio' as const,
+    command: 'sh',
+    args: ['-c', 'echo "no licence for this machine" >&2; exit 1'],
+  };
+  await using here = await startDashboardStack({ counter: false, servers: { broken } });
+  await using opened = await openPage();
+  const { page } = opened;
+  await open(page, here, '');
+  await show(page, here, 'servers?server=broken');
+  await page.getByRole('button', { name: 'Reload' }).click();
+  await page.getByRole('row').filter({ hasText: 'exited' }).waitFor();
+  await show(page, here, '');
+  const item = page.getByRole('listitem').filter({ hasText: 'broken' });
+  await item.getByRole('button', { name: 'Reload' }).waitFor();
+  expect(await item.locator('.do > *').allTextContents()).toEqual(['Why?', 'Reload']);
+  await item.getByRole('link', { name: 'Why' }).click();
+  const first = page.getByRole('complementary', { name: 'Details' }).locator('header + *');
+  await expect.poll(() => first.textContent()).toContain('no licence for this machine');
+});
+
+test('A bookmark asks for a token, and shows its view; only people and those who decide get in, and no storage has the token.', async () => {
+  await using here = await startDashboardStack({ counter: false });
+  const alice = await here.person('alice');
+  const operator = await here.stack.client('operator', 'operator');
+  const walt = await issueToken(operator, { agent: 'walt', role: 'builder' });
+  await using opened = await openPage();
+  const { page, problems } = opened;
+  await page.goto(`${here.origin}/ui/#/dead`);
+  const field = page.getByLabel('Or paste the token of a person');
+  for (const [token, refusal] of [
+    [walt.token, /sign_in_link/],
+    [`${alice.token.slice(0, -4)}AAAA`, /not known|revoked/],
+    ['nonsense', /token/],
+  ] as const) {
+    await field.fill(token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').filter({ hasText: refusal }).waitFor();
+  }
+  await field.fill(alice.token);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await title(page, 'Dead letters');
+  await page.getByText('operator.alice', { exact: true }).waitFor();
+  const kept = await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }));
+  expect(kept + page.url()).not.toContain(alice.token);
+  expect(problems).toEqual([]);
+});
+
+test('Only what should be known is unknown: an agent that announces nothing has a dash.', async () => {
+  await using here = await startDashboardStack();
+  await here.stack.client('quiet');
+  await using opened = await openPage();
+  const { page } = opened;
+  await open(page, here, 'agents');
+  await page.getByRole('row').filter({ hasText: 'quiet' }).waitFor();
+  for (const view of ['agents?agent=quiet', 'servers?server=counter', 'calls', 'system']) {
+    await show(page, here, view);
+    expect(await page.locator('.unknown').allTextContents(), view).toEqual([]);
+  }
+});

@@ -1,0 +1,142 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { counterServer, readCounter } from '@signalbox/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { everythingText } from '../support/cli/workspace.ts';
+import { everyProcess, isRunning } from '../support/processes.ts';
+import { type AcpStage, startAcpStage } from '../support/serve/acp-stage.ts';
+import { type ServedAcp, serveAcp } from '../support/serve/served-acp.ts';
+
+const keep = ['--keep', '10m'];
+let stage: AcpStage;
+
+/** A configuration with a server whose calls are counted, and must not run twice. */
+function countedText(directory: string): string {
+  const { mcpServers, roles, ...config } = JSON.parse(everythingText());
+  const counter = counterServer(join(directory, 'counted'));
+  roles.researcher.tools.push('mcp_counter__*');
+  return JSON.stringify({ ...config, mcpServers: { ...mcpServers, counter }, roles });
+}
+
+beforeAll(async () => {
+  stage = await startAcpStage(countedText);
+});
+afterAll(() => stage?.[Symbol.asyncDispose]());
+
+const pidOf = (served: ServedAcp, at = -1) => Number(served.events('turn_started').at(at)?.pid);
+
+/** Resolves when the process of the newest turn is gone, with the reason that was told. */
+async function goneOf(served: ServedAcp): Promise<unknown> {
+  const pid = pidOf(served);
+  const ended = () => served.events('kept_ended').find((event) => event.pid === pid);
+  await expect.poll(ended).toBeDefined();
+  expect(isRunning(pid)).toBe(false);
+  return ended()?.reason;
+}
+
+test('A kept process ends at once when the rights of its agent or a sender change: by a hold, a revoked token, or other tools of the role.', async () => {
+  await using served = await serveAcp(stage.workspace, 'ended', { args: keep });
+  const other = await stage.workspace.agent('other', 'researcher');
+  const ask = () => stage.workspace.run(['ask', 'ended', 'hi', '--thread', 'T'], other.env);
+  const hold = async (name: string) => {
+    await ask();
+    expect(isRunning(pidOf(served))).toBe(true);
+    await stage.command('hold', '--agent', name, '--reason', 'wait');
+    expect(await goneOf(served)).toBe(`the rights of ${name} may have changed`);
+    await stage.command('release', '--agent', name);
+  };
+  await hold('ended');
+  await hold('other');
+  await ask();
+  // It concerns neither the agent nor its senders.
+  const stranger = await stage.workspace.agent('stranger', 'researcher');
+  await stage.command('token', 'revoke', stranger.id);
+  await stage.command('token', 'revoke', '--agent', 'other');
+  expect(await goneOf(served)).toBe('the rights of other may have changed');
+  expect(await stage.ask('ended', 'hi', { thread: 'T' })).toContain('session-1, turn 4');
+  const file = join(stage.workspace.directory, 'signalbox.yaml');
+  const text = await readFile(file, 'utf8');
+  await writeFile(file, text.replace('"mcp_everything__echo",', ''));
+  expect(await goneOf(served)).toBe('the rights of agents may have changed');
+  await writeFile(file, text);
+  await served.stop();
+});
+
+test('A process is not kept after a failure, a denial, a stop or the time limit, and not for longer than --keep says.', async () => {
+  const args = [...keep, '--turn-timeout', '10s'];
+  await using served = await serveAcp(stage.workspace, 'strict', { args });
+  const say = (steps: string | object[]) => stage.ask('strict', steps, { thread: 'T' });
+  const begin = async (steps: object[]) => {
+    await say('hi');
+    const withdrawing = new AbortController();
+    const count = served.events('turn_started').length;
+    const asked = stage.ask('strict', steps, { thread: 'T', signal: withdrawing.signal });
+    await expect.poll(() => served.events('turn_started').length).toBeGreaterThan(count);
+    expect(served.events('turn_started')[count]).toMatchObject({ kept: true, pid: pidOf(served, count - 1) });
+    const ended = async () => {
+      await expect.poll(() => served.events('turn_ended').length).toBeGreaterThan(count);
+      expect(isRunning(pidOf(served, count))).toBe(false);
+      withdrawing.abort();
+      await asked;
+    };
+    return { asked, ended, withdrawing };
+  };
+  await (await begin([{ error: { code: -32603, message: 'broken' } }])).ended();
+  const denied = await begin([{ ask: { toolCallId: 't', rawInput: { a: 1 } } }, { heard: true }]);
+  expect(await denied.asked).toBe('heard id-reject_once');
+  await denied.ended();
+  const stopped = await begin([{ untilCancelled: true }]);
+  await stage.command('worker', 'stop', 'strict', '--thread', 'T');
+  expect(await stopped.asked).toMatchObject({ status: 'undeliverable' });
+  await stopped.ended();
+  const withdrawn = await begin([{ untilCancelled: true }]);
+  withdrawn.withdrawing.abort();
+  await withdrawn.ended();
+  await (await begin([{ when: 'never' }])).ended();
+  expect(served.events('turn_ended').map(({ outcome }) => outcome)).toContain('timed_out');
+  await served.stop();
+  await using brief = await serveAcp(stage.workspace, 'brief', { args: ['--keep', '1s'] });
+  await stage.ask('brief', 'hi', { thread: 'T' });
+  expect(await goneOf(brief)).toBe('no turn of its thread came in time');
+  expect(await readdir(join(brief.home, 'run'))).toHaveLength(1);
+});
+
+test.each(['agent', 'serve', 'face', 'broker'] as const)(
+  'kill -9 of the %s in the middle of a turn of a kept process: answered once, its call is made once, and nothing is left.',
+  async (victim) => {
+    const agent = `killed-${victim}`;
+    const gate = join(stage.workspace.directory, `${victim}-gate`);
+    const starts = () =>
+      readCounter(join(stage.workspace.directory, 'counted')).filter(
+        ({ at, args }) => at === 'start' && args.file === gate,
+      ).length;
+    const served = await serveAcp(stage.workspace, agent, { args: keep });
+    await using _served = served;
+    await stage.ask(agent, 'hi', { thread: 'T' });
+    const call = { tool: 'mcp_counter__gate', args: { file: gate }, once: 'called' };
+    const asked = stage.ask(agent, [{ call }, { text: ' and done' }], { thread: 'T' });
+    await expect.poll(starts).toBe(1);
+    const pid = pidOf(served);
+    expect(served.events('turn_started').at(-1)).toMatchObject({ kept: true });
+    const shim = everyProcess().find(({ parent }) => parent === pid)!.pid;
+    if (victim === 'agent') process.kill(pid, 'SIGKILL');
+    if (victim === 'face') process.kill(shim, 'SIGKILL');
+    if (victim === 'broker') process.kill(stage.workspace.ready.broker.pid, 'SIGKILL');
+    if (victim === 'serve') served.run.kill('SIGKILL');
+    await using again =
+      victim === 'serve' ? await serveAcp(stage.workspace, agent, { args: keep }) : undefined;
+    await writeFile(gate, '');
+    expect(await asked).toMatch(/and done$/);
+    expect(starts()).toBe(1);
+    if (victim === 'broker') expect(pidOf(served)).toBe(pid);
+    else await expect.poll(() => [isRunning(pid), isRunning(shim)]).toEqual([false, false]);
+    // Its thread goes on.
+    expect(await stage.ask(agent, 'more', { thread: 'T' })).toMatch(
+      /^session-\d+, turn \d+, mode auto, echo/,
+    );
+    await (again ?? served).stop();
+    const left = everyProcess().filter(({ text }) => text.includes(`HOME=${served.home} `));
+    expect(left).toEqual([]);
+    expect(await readdir(join(served.home, 'run'))).toEqual([]);
+  },
+);
