@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { figure } from '../src/figure.ts';
 import { toolErrorCodes } from '../src/mcp/tool-error-codes.ts';
 import { operationPermissions, type Permission, permissions } from '../src/permissions.ts';
@@ -27,6 +28,11 @@ const frameObjects = new Set(
   ].flatMap(referencesOf),
 );
 
+/** The fields of a pushed message, which stand in another object as well. */
+const messageFields = Object.entries(definitions[definitionName('Broker', 'message')]!.properties!).filter(
+  ([name]) => name !== 'type',
+);
+
 /** Renders the generated parts of the page of the protocol as Markdown, by the names of their markers. */
 export function protocolTables(): Record<string, string> {
   return {
@@ -42,16 +48,7 @@ export function protocolTables(): Record<string, string> {
     objects: objects((name) => frameObjects.has(name)),
     operations: Object.keys(adminOperations()).map(operation).join('\n\n'),
     permissions: permissionTable(),
-    'audit-codes': table(
-      ['code', 'kind', 'meaning'],
-      Object.entries(auditCodes)
-        .filter(([code]) => !(code in errorCodes))
-        .map(([code, { kind, merged, meaning }]) => [
-          `\`${code}\``,
-          `\`${kind}\`${merged === true ? ', counted' : ''}`,
-          meaning,
-        ]),
-    ),
+    'audit-codes': auditCodeLists(),
     'orchestrator-metrics': table(
       ['key', 'metric', 'type', 'labels', 'bounds of buckets'],
       Object.entries<OrchestratorMetric>(orchestratorMetrics).map(
@@ -77,15 +74,13 @@ export function protocolTables(): Record<string, string> {
       }),
     ),
     'admin-objects': objects((name) => !frameObjects.has(name)),
-    'error-codes': table(
-      ['code', 'retryable', 'closes with', 'meaning'],
-      Object.entries(errorCodes).map(([code, entry]) => [
-        `\`${code}\``,
-        yesOrNo(entry.retryable),
-        'closes' in entry ? String(entry.closes) : '',
-        entry.meaning,
-      ]),
-    ),
+    'error-codes': Object.entries(errorCodes)
+      .map(([code, entry]) => {
+        const closes = 'closes' in entry ? [`closes with ${entry.closes}`] : [];
+        const facts = [...(entry.retryable ? ['retryable'] : []), ...closes];
+        return `- \`${code}\`${facts.length > 0 ? ` (${facts.join(', ')})` : ''}: ${entry.meaning}`;
+      })
+      .join('\n'),
     'close-codes': table(
       ['close code', 'name', 'a client reconnects'],
       Object.entries(closeCodes).map(([code, { name, reconnect }]) => [
@@ -94,19 +89,19 @@ export function protocolTables(): Record<string, string> {
         yesOrNo(reconnect),
       ]),
     ),
-    'tool-error-codes': table(
-      ['code', 'category', 'retryable', 'meaning'],
-      Object.entries(toolErrorCodes).map(([code, { category, retryable, meaning }]) => [
-        `\`${code}\``,
-        category,
-        yesOrNo(retryable),
-        meaning,
-      ]),
-    ),
+    'tool-error-codes': Object.entries(toolErrorCodes)
+      .map(
+        ([code, { category, retryable, meaning }]) =>
+          `- \`${code}\` (${category}${retryable ? ', retryable' : ''}): ${meaning}`,
+      )
+      .join('\n'),
     'frame-costs': table(
       ['frame', 'cost'],
       [
-        ...Object.entries(frameCosts).map(([type, cost]) => [`\`${type}\``, figure(cost)]),
+        ...[...Map.groupBy(Object.entries(frameCosts), ([, cost]) => cost)].map(([cost, frames]) => [
+          frames.map(([type]) => `\`${type}\``).join(', '),
+          figure(cost),
+        ]),
         ['a WebSocket message, besides its frames, and a ping', figure(furtherCosts.webSocketMessage)],
         ['a token that is issued or revoked, besides', figure(furtherCosts.tokenChange)],
         ['a refusal of any frame, besides', figure(furtherCosts.refused)],
@@ -119,17 +114,7 @@ export function protocolTables(): Record<string, string> {
         ['4 KiB of bodies that a `peek` returns, besides', figure(4096 * furtherCosts.peekedByte)],
       ],
     ),
-    limits: `${table(
-      ['limit', 'default', 'operator, orchestrator', 'by role'],
-      Object.entries<Record<string, LimitEntry>>(limitTable).flatMap(([group, entries]) =>
-        Object.entries(entries).map(([name, limit]) => [
-          `\`${group}.${name}\``,
-          figure(limit.default),
-          limit.privileged === undefined ? '' : figure(limit.privileged),
-          limit.perRole === true ? 'yes' : '',
-        ]),
-      ),
-    )}
+    limits: `${limitList()}
 
 A header line has at most ${figure(frameLimits.headerLength)} characters. Readers of bodies accept JSON of at most
 ${figure(bodyLimits.maxLength)} characters, with at most ${bodyLimits.maxDepth} arrays and objects inside each other and at most ${figure(bodyLimits.maxNodes)}
@@ -162,6 +147,34 @@ function objects(isWanted: (name: string) => boolean): string {
 function referencesOf(name: string): string[] {
   const found = JSON.stringify(definitions[name]).matchAll(/"#\/\$defs\/(\w+)"/g);
   return [...found].flatMap(([, other]) => [other!, ...referencesOf(other!)]);
+}
+
+/** Lists the limits of each group, with what differs for some roles. */
+function limitList(): string {
+  return Object.entries<Record<string, LimitEntry>>(limitTable)
+    .map(([group, entries]) => {
+      const limits = Object.entries(entries).map(([name, limit]) => {
+        const differs = [
+          ...(limit.perRole === true ? ['by role'] : []),
+          ...(limit.privileged === undefined ? [] : [`privileged ${figure(limit.privileged)}`]),
+        ];
+        return `\`${name}\` ${figure(limit.default)}${differs.length > 0 ? ` (${differs.join(', ')})` : ''}`;
+      });
+      return `- \`${group}\`: ${limits.join(', ')}`;
+    })
+    .join('\n');
+}
+
+function auditCodeLists(): string {
+  const codes = Object.entries(auditCodes).filter(([code]) => !(code in errorCodes));
+  return [...Map.groupBy(codes, ([, { kind }]) => kind)]
+    .map(([kind, ofKind]) => {
+      const lines = ofKind.map(
+        ([code, { merged, meaning }]) => `- \`${code}\`${merged === true ? ' (counted)' : ''}: ${meaning}`,
+      );
+      return `Of the kind \`${kind}\`:\n\n${lines.join('\n')}`;
+    })
+    .join('\n\n');
 }
 
 function permissionTable(): string {
@@ -206,14 +219,19 @@ function section(heading: string, node: SchemaNode): string {
 
 /** Lists the fields of an object, those that are described alike in one line. */
 function fieldList({ properties = {}, required = [] }: SchemaNode): string {
+  const isMessage =
+    !('type' in properties) &&
+    messageFields.every(([name, node]) => isDeepStrictEqual(properties[name], node));
+  const known = new Set(['type', ...(isMessage ? messageFields.map(([name]) => name) : [])]);
   const names = new Map<string, string[]>();
   for (const [name, node] of Object.entries(properties)) {
-    if (name === 'type') continue;
+    if (known.has(name)) continue;
     const meaning = [formOf(node), node.description ?? ''].filter((part) => part !== '').join('. ');
     const alike = names.get(meaning) ?? [];
     names.set(meaning, [...alike, `\`${name}${required.includes(name) ? '' : '?'}\``]);
   }
-  return [...names].map(([meaning, alike]) => `- ${alike.join(', ')}: ${meaning}`).join('\n');
+  const lines = [...names].map(([meaning, alike]) => `- ${alike.join(', ')}: ${meaning}`);
+  return [...(isMessage ? ['- the fields of `message`'] : []), ...lines].join('\n');
 }
 
 function withLead(lead: string, list: string): string[] {
