@@ -22,6 +22,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, Create>>>> = {
     agents: async () => (await import('./commands/agents.ts')).agentsCommand(),
     token: async () => (await import('./commands/token.ts')).tokenCommand(),
     worker: async () => (await import('./commands/worker.ts')).workerCommand(),
+    a2a: async () => (await import('./commands/a2a.ts')).a2aCommand(),
   },
   Messages: {
     send: async () => (await import('./commands/send.ts')).sendCommand(),

@@ -83,6 +83,11 @@ export interface BrokerClient extends AsyncDisposable {
   /** Withdraws a request of this client, or a message of it that is not due yet. `correlationId` is the id of the request or message. */
   cancel(to: string, correlationId: string): void;
   /**
+   * Withdraws a request as {@link cancel} does, and resolves when the broker has done so: a reply that it had stored before waits in the
+   * inbox by then. A recipient that has the request already may still answer it.
+   */
+  withdraw(to: string, correlationId: string): Promise<void>;
+  /**
    * Lists messages that are not due yet, the first due one first. Operators and observers see those of all agents, other clients see their
    * own.
    */

@@ -300,6 +300,11 @@ export class Client implements BrokerClient {
     if (this.state.name !== 'closed') this.#parts.outbox.cancel(to, correlationId);
   }
 
+  async withdraw(to: string, correlationId: string): Promise<void> {
+    this.#parts.requireOpen();
+    await this.#parts.calls.call({ type: 'cancel', to, correlation_id: correlationId }, { repeatable: true });
+  }
+
   async listScheduled({ limit = 100, ...query }: ListScheduledOptions = {}): Promise<ScheduledMessageInfo[]> {
     const messages: ScheduledMessageInfo[] = [];
     let cursor: string | undefined;

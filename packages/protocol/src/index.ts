@@ -172,7 +172,7 @@ export {
   isConfiguredSenderRole,
 } from './names/configured-sender.ts';
 export { isLoopback } from './names/loopback.ts';
-export { idPattern, replyIdOf, timeSortedId } from './names/message-id.ts';
+export { idPattern, isOutsideId, outsideId, replyIdOf, timeSortedId } from './names/message-id.ts';
 export {
   addressSchema,
   groupSchema,

@@ -32,6 +32,10 @@ export const faultPoints = [
   'orchestrator.reply.after',
   'worker.call.sent',
   'worker.reply.received',
+  'a2a.task.stored',
+  'a2a.task.asked',
+  'a2a.answer.stored',
+  'a2a.task.withdrawn',
 ] as const;
 
 /** The environment variable that sets the fault of a process. Its value is the `setting` of {@link faultAt}. */

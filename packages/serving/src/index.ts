@@ -7,8 +7,11 @@ export type { CheckedArguments } from './checked-arguments.ts';
 export { type Fault, faultAt, faultPoints, faultVariable, noFault } from './faults.ts';
 export { LineWriter } from './line-writer.ts';
 export {
+  type A2aLimits,
+  a2aLimits,
   type CallSizeLimits,
   callLimits,
+  defaultA2aLimits,
   defaultCallSizeLimits,
   defaultFaceLimits,
   defaultJournalLimits,

@@ -162,6 +162,22 @@ export type ResultLimits = { [Name in keyof typeof resultLimits]: number };
 /** The default limits of kept results. */
 export const defaultResultLimits: ResultLimits = defaultsOf(resultLimits);
 
+/** The limits of the tasks of callers from outside; the configuration has them under `a2a.limits`. A new task beyond one is refused. */
+export const a2aLimits = {
+  tasksPerCaller: {
+    default: 10_000,
+    meaning: 'Tasks of one caller that are kept, those that have ended included.',
+  },
+  bytesPerCaller: { default: 256 * MiB, meaning: 'Bytes of their messages and answers.' },
+  bytes: { default: 4096 * MiB, meaning: 'Bytes of the messages and answers of all callers.' },
+} as const satisfies Record<string, LimitEntry>;
+
+/** The values of {@link a2aLimits}, which gives the meaning and the unit of each. */
+export type A2aLimits = { [Name in keyof typeof a2aLimits]: number };
+
+/** The default limits of the tasks of callers from outside. */
+export const defaultA2aLimits: A2aLimits = defaultsOf(a2aLimits);
+
 /** The default limits of an HTTP face. */
 export const defaultFaceLimits: FaceLimits = defaultsOf(faceLimits);
 

@@ -47,7 +47,7 @@ export async function checkConfig(named: string | undefined, flags: CheckFlags):
     checkPolicy(config);
   }
   await checkDatabaseFiles(config, file);
-  await checkCertificate(config);
+  await checkCertificates(config);
   const { origins, leftOut, leftOutFiles, unlisted, capabilities } = config;
   const warnings = [
     ...config.warnings,
@@ -125,11 +125,13 @@ async function checkDatabaseFiles({ broker }: Config, file: string): Promise<voi
   }
 }
 
-/** Reads the broker's certificate and its key as `up` does. Rejects with `bad_tls`. */
-async function checkCertificate({ broker: { tls } }: Config): Promise<void> {
-  if (!tls) return;
-  const { readPair } = await import('@signalbox/daemon/tls');
-  await readPair(tls);
+/** Reads the certificates and their keys as `up` does. Rejects with `bad_tls`. */
+async function checkCertificates({ broker, a2a }: Config): Promise<void> {
+  for (const tls of [broker.tls, a2a?.tls]) {
+    if (!tls) continue;
+    const { readPair } = await import('@signalbox/daemon/tls');
+    await readPair(tls);
+  }
 }
 
 function noConfig(): SignalboxError {

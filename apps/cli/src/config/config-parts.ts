@@ -15,3 +15,6 @@ export const brokerParts: readonly ConfigPart[] = [
 export function faceParts({ http }: { http: boolean }): readonly ConfigPart[] {
   return ['broker', 'orchestrator', 'worker', ...(http ? (['auth'] as const) : [])];
 }
+
+/** The parts that the bridge to clients of A2A needs. */
+export const a2aParts: readonly ConfigPart[] = ['broker', 'auth', 'orchestrator', 'worker', 'a2a'];

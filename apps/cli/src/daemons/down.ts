@@ -62,7 +62,7 @@ function partsOf(ended: readonly ListedProcess[]): string {
   return parts.filter((part) => ended.some(({ words }) => words.includes(part))).join(', ');
 }
 
-const parts = ['broker', 'orchestrator', 'face'];
+const parts = ['broker', 'orchestrator', 'face', 'a2a'];
 
 /** Returns true for the command line of a child that `up` starts for a data directory. */
 function isChildOf({ words }: ListedProcess, dataDir: string): boolean {

@@ -33,5 +33,5 @@ export interface UpPlan {
   where: string[];
   approval: Approval;
   /** The configuration of each child, with the parts that the child would read itself. */
-  configs: { broker: Config; orchestrator: Config; face: Config };
+  configs: { broker: Config; orchestrator: Config; face: Config; a2a?: Config };
 }

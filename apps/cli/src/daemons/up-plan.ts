@@ -9,7 +9,7 @@ import {
 import { dataDirectory } from '@signalbox/daemon/data-directory';
 import { reportToSupervisor } from '@signalbox/daemon/supervisor';
 import { configOptions } from '../config/config-options.ts';
-import { brokerParts, faceParts } from '../config/config-parts.ts';
+import { a2aParts, brokerParts, faceParts } from '../config/config-parts.ts';
 import { loadFound } from '../config/load-found.ts';
 import { childEnvironment } from './child-environment.ts';
 import { listenOption } from './listen-option.ts';
@@ -30,10 +30,11 @@ export async function reportUpPlan(request: PlanRequest): Promise<void> {
   const servers = Object.entries(config.mcpServers);
   const child = found && ({ file: found.file, by: 'option' } as const);
   const env = childEnvironment(process.env);
-  const [broker, orchestrator, face] = await Promise.all([
+  const [broker, orchestrator, face, a2a] = await Promise.all([
     loadFound(child, { env, parts: brokerParts }),
     loadFound(child, { env }),
     loadFound(child, { env, parts: faceParts({ http: http !== undefined }) }),
+    config.a2a && loadFound(child, { env, parts: a2aParts }),
   ]);
   const plan: UpPlan = {
     ...(found && { file: found.file }),
@@ -49,7 +50,7 @@ export async function reportUpPlan(request: PlanRequest): Promise<void> {
       files: config.files,
       imports: config.imports.map(({ file, pointer }) => ({ file, pointer })),
     },
-    configs: { broker, orchestrator, face },
+    configs: { broker, orchestrator, face, ...(a2a && { a2a }) },
   };
   // The supervisor ends this process when it has the plan.
   flushCompileCache();

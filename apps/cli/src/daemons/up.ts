@@ -6,6 +6,7 @@ import type { OrchestratorReport, ServerStart } from '@signalbox/daemon/orchestr
 import { SupervisedChild, type SupervisedOptions } from '@signalbox/daemon/supervisor';
 import { messageOf, parseBrokerAddress, SignalboxError } from '@signalbox/protocol';
 import type { Logger } from 'pino';
+import type { A2aReady } from '../a2a/serve.ts';
 import { stopTimeoutMs } from '../process/exit-deadline.ts';
 import { returnIdleMemory } from '../process/idle-memory.ts';
 import { logInto, openLog } from '../process/log.ts';
@@ -43,8 +44,8 @@ const stopChildrenMs = 55_000;
 const longestFaceDelayMs = 1_000;
 
 /**
- * Runs broker, orchestrator and the face for the agents of this machine as processes, and keeps them up until the process is asked
- * to end.
+ * Runs broker, orchestrator, the face for the agents of this machine, and the bridge to clients of A2A if it is configured, as processes,
+ * and keeps them up until the process is asked to end.
  */
 export async function up(flags: UpFlags): Promise<void> {
   const { allowExposed = false, insecure = false } = flags;
@@ -117,8 +118,22 @@ export async function up(flags: UpFlags): Promise<void> {
   const faceStarted = flags.face
     ? startFace(faceChild, plan, { dataDir, log, handed: configs.face })
     : undefined;
-  // Its failure is thrown where its report is awaited.
+  await using a2aChild = supervise<A2aReady>('a2a', log, (last) => [
+    ...[
+      'a2a',
+      'serve',
+      ...common(last),
+      '--url',
+      broker.socket ?? broker.url,
+      ...a2aOption(configs.a2a, last),
+    ],
+    ...(insecure ? ['--insecure'] : []),
+  ]);
+  const a2aStarted =
+    configs.a2a && startAfterPrevious(a2aChild, 'a2a', { dataDir, log, handed: configs.a2a });
+  // Their failures are thrown where their reports are awaited.
   faceStarted?.catch(() => {});
+  a2aStarted?.catch(() => {});
   // The broker reads its certificate, `auth`, `groups`, `hooks` and `schedules` again. The orchestrator reads the configuration. It logs
   // which changes need a restart, also those of the broker.
   onHangup = async () => {
@@ -144,6 +159,8 @@ export async function up(flags: UpFlags): Promise<void> {
   // Workers that are started from now on find the face.
   const face = await Promise.race([faceStarted, stop]);
   if (typeof face === 'string') return;
+  const a2a = await Promise.race([a2aStarted, stop]);
+  if (typeof a2a === 'string') return;
   if (flags.json) {
     printJson(
       snakeKeys({
@@ -152,12 +169,14 @@ export async function up(flags: UpFlags): Promise<void> {
         ...(flags.face && {
           face: { socket, ...(face?.url !== undefined && { url: face.url }), pid: faceChild.pid },
         }),
+        ...(a2a && { a2a: { ...a2a, pid: a2aChild.pid } }),
       }),
     );
   } else {
     printLines(
       ...orchestratorLines(orchestrator),
       ...(face?.url === undefined ? [] : [`face ready for agents over HTTP at ${face.url}`]),
+      ...Object.values(a2a?.agents ?? {}).map((url) => `agent ready for clients of A2A at ${url}`),
       '',
       ...nextLines(orchestrator, plan.where),
     );
@@ -181,7 +200,7 @@ async function readPlan(request: PlanRequest): Promise<UpPlan> {
 }
 
 /** The failures of a child whose predecessor still has the data directory, the journal or the socket. */
-const heldCodes = ['data_directory_locked', 'journal_in_use', 'face_running'];
+const heldCodes = ['data_directory_locked', 'journal_in_use', 'face_running', 'a2a_running'];
 const retryMs = 500;
 
 /** The first start of a child. */
@@ -249,6 +268,14 @@ function httpOption({ http }: Pick<UpPlan, 'http'>, last: FaceReady | undefined)
   if (!http) return [];
   const port = last?.url === undefined ? http.port : Number(new URL(last.url).port || 80);
   return ['--http', formatListenAddress({ ...http, port })];
+}
+
+/** Returns the option by which the bridge listens where it did before: clients have its cards. */
+function a2aOption(config: Config | undefined, last: A2aReady | undefined): string[] {
+  if (!config?.a2a || !last) return [];
+  const { port, protocol } = new URL(last.origin);
+  const of = port === '' ? { 'http:': 80, 'https:': 443 }[protocol]! : Number(port);
+  return ['--listen', formatListenAddress({ ...config.a2a.listen, port: of })];
 }
 
 /**

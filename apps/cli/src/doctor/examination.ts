@@ -9,6 +9,7 @@ import { clientFiles } from '../init/client-files.ts';
 import { ownNodeRange } from '../process/version.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { count } from '../terminal/output.ts';
+import { a2aFindings } from './checks/a2a.ts';
 import { agentFindings, findAgents } from './checks/agents.ts';
 import { authFinding } from './checks/auth.ts';
 import { brokerFinding, damageFindings, type RoundTrip, roundTrip } from './checks/broker.ts';
@@ -93,6 +94,7 @@ export async function examine(
   });
   const steppedMs = machine.now() - machine.steadyNow() - began;
   await examineRunning(place, reached, { steppedMs, ...(trip && { brokerAheadMs: trip.brokerAheadMs }) });
+  await examineA2a(place, reached);
   await checks.run('agents', async () => {
     return agentFindings(await findAgents(agentPrograms, machine), agentPrograms);
   });
@@ -193,6 +195,14 @@ async function isConnected(
   orchestrator: string,
 ): Promise<boolean> {
   return (await client.listConnected()).some(({ address }) => address === orchestrator);
+}
+
+/** Examines the bridge to clients of A2A, if there is to be one. */
+async function examineA2a({ machine, setup, checks }: Place, reached: ReachedBroker): Promise<void> {
+  const { a2a } = setup.config;
+  if (!a2a) return;
+  const isBrokerThere = reached.state !== 'absent';
+  await checks.run('a2a', () => a2aFindings(a2a, { isBrokerThere, now: machine.now() }));
 }
 
 /** Asks the orchestrator about its servers, or starts them here if none runs. */

@@ -15,6 +15,7 @@ export const checkNames = [
   'clock',
   'tokens',
   'servers',
+  'a2a',
   'agents',
 ] as const;
 

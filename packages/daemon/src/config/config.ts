@@ -1,7 +1,7 @@
 import type { McpServerConfig } from '@signalbox/mcp-host';
 import { defaultAskDeadlineMs, type LimitOverrides } from '@signalbox/protocol';
 import { parseDuration } from '@signalbox/protocol/internal';
-import type { CallSizeLimits, FaceLimits, JournalLimits, ResultLimits } from '@signalbox/serving';
+import type { A2aLimits, CallSizeLimits, FaceLimits, JournalLimits, ResultLimits } from '@signalbox/serving';
 import { pathIn } from './document/path-in.ts';
 import { defaultListen, type ListenAddress, parseListenAddress } from './listen-address.ts';
 import { type ConfigDocument, keptByDefault } from './schema/config-schema.ts';
@@ -31,6 +31,28 @@ export interface ScheduleConfig {
 
 /** A webhook. */
 export type HookConfig = NonNullable<ConfigDocument['hooks']>[string] & { kind: string };
+
+/** An agent or group that clients of A2A may ask, and what its card says. */
+export interface OutsideAgent {
+  to: string;
+  name: string;
+  description: string;
+  skills: { id: string; name: string; description: string; tags: string[]; examples: string[] }[];
+}
+
+/** The agents that clients of A2A may ask, and how. Times in milliseconds. */
+export interface A2aConfig {
+  listen: ListenAddress;
+  agents: Record<string, OutsideAgent>;
+  roles: string[];
+  /** The address that clients use, if it is not that of `listen`. */
+  url?: string;
+  /** The absolute paths of the certificate and its key. */
+  tls?: { cert: string; key: string };
+  keepMs: number;
+  deadlineMs: number;
+  limits: Partial<A2aLimits>;
+}
 
 /** Names of tools, or patterns, that may or must not be called again. `never` wins over `safe`. */
 export interface RepeatEntry {
@@ -87,6 +109,8 @@ export interface Config {
     http?: ListenAddress;
     limits: Partial<FaceLimits>;
   };
+  /** The agents that clients of A2A may ask. */
+  a2a?: A2aConfig;
   mcpServers: Record<string, McpServerConfig>;
   /** The names of imported servers that can't be used; {@link warnings} say why. */
   leftOut: string[];
@@ -186,6 +210,7 @@ export function settleConfig(
       repeat: repeatEntry(orchestrator),
     },
     worker: { ...(http && { http }), limits: withoutUndefined(worker.limits ?? {}) },
+    ...(document.a2a && { a2a: settleA2a(document.a2a, from.directory) }),
     mcpServers: Object.fromEntries(
       servers.map(([name, { entry, secrets }]) => [
         name,
@@ -222,6 +247,37 @@ export function settleConfig(
     unlisted: document.unlisted ?? (Object.keys(roles).length > 0 ? 'deny' : 'allow'),
     unlistedByDefault: document.unlisted === undefined,
     warnings: from.warnings,
+  };
+}
+
+const defaultA2aListen: ListenAddress = { host: '127.0.0.1', port: 7430 };
+const day = 24 * 60 * 60 * 1000;
+
+function settleA2a(document: NonNullable<ConfigDocument['a2a']>, directory: string): A2aConfig {
+  const { url, tls, keep, deadline } = document;
+  const agents = Object.entries(document.agents).map(([name, agent]): [string, OutsideAgent] => [
+    name,
+    {
+      to: agent.to ?? name,
+      name: agent.name ?? name,
+      description: agent.description,
+      skills: (agent.skills ?? []).map(({ tags = [], examples = [], ...skill }) => ({
+        ...skill,
+        tags,
+        examples,
+      })),
+    },
+  ]);
+  return {
+    listen:
+      (document.listen === undefined ? undefined : parseListenAddress(document.listen)) ?? defaultA2aListen,
+    agents: Object.fromEntries(agents),
+    roles: document.roles,
+    ...(url !== undefined && { url }),
+    ...(tls && { tls: { cert: pathIn(directory, tls.cert), key: pathIn(directory, tls.key) } }),
+    keepMs: (keep === undefined ? undefined : parseDuration(keep)) ?? 7 * day,
+    deadlineMs: (deadline === undefined ? undefined : parseDuration(deadline)) ?? day,
+    limits: withoutUndefined(document.limits ?? {}),
   };
 }
 

@@ -57,6 +57,7 @@ export function restartNeeds(started: Config, now: Config): string[] {
       'orchestrator.maxProcesses': ({ orchestrator }) => orchestrator.maxProcesses,
       'worker.http': ({ worker }) => worker.http,
       'worker.limits': ({ worker }) => worker.limits,
+      a2a: ({ a2a }) => a2a,
       allowHosts: ({ allowHosts }) => allowHosts,
       capabilities: ({ capabilities }) => capabilities,
     }),

@@ -33,3 +33,16 @@ function fourDigits(value: number): string {
 export function replyIdOf(requestId: string): string {
   return `re:${requestId}`;
 }
+
+/** Begins the ids of messages that callers from outside send over A2A. Any sender may write it; the bridge always does. */
+const outsidePrefix = 'a2a-';
+
+/** Makes the id of a message from outside, or of the thread of a context, of a hash. */
+export function outsideId(hash: string): string {
+  return outsidePrefix + hash;
+}
+
+/** Returns true if a message with this id says that it came from outside. */
+export function isOutsideId(id: string): boolean {
+  return id.startsWith(outsidePrefix);
+}

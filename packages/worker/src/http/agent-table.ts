@@ -1,11 +1,9 @@
 import { hash } from 'node:crypto';
 import type { Log } from '@signalbox/client';
 import { messageOf, permissionsOfRole, SignalboxError } from '@signalbox/protocol';
-import { type ExecutorOptions, McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
+import type { Budget } from '@signalbox/serving';
 import { type HttpRefusal, unavailable } from '../sdk/http-refusal.ts';
-import { type SessionIds, sessionIdsOf } from '../sdk/session-id.ts';
 import { type BearerToken, invalidToken } from './bearer-token.ts';
-import type { FaceAgent } from './face-agent.ts';
 import { RecentRefusals } from './recent-refusals.ts';
 
 const refusedForMs = 30_000;
@@ -13,11 +11,28 @@ const maxRefused = 1_000;
 /** The most connections that are being opened at a time: each unknown token costs the broker one. */
 const maxConnecting = 64;
 
-export interface AgentTableOptions {
-  connect: Omit<ExecutorOptions, 'token' | 'agent' | 'signal' | 'waitForBroker' | 'manifestTimeoutMs'>;
-  /** The longest time for a connection and its list of tools, in milliseconds. */
+/** An agent that requests name by its token, connected to the broker. */
+export interface TableAgent {
+  /** The agent's id. */
+  readonly agent: string;
+  /** The role of its token, as the broker attests it. */
+  readonly role: string;
+  /** Resolves when its connection is closed for good, with the reason unless it was closed here. */
+  readonly closed: Promise<SignalboxError | undefined>;
+  /** Counts the bytes of the agent's requests; bytes beyond the budget are read later. */
+  readonly bytes: Budget;
+  /** Returns true while something of it goes on between two requests. */
+  isInUse(): boolean;
+  /** Called every now and then, to end what is not used. */
+  sweep(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface AgentTableOptions<A extends TableAgent> {
+  /** Connects the agent of a token. Rejects with the broker's code, or with `forbidden` for an agent that is not served here. */
+  connect: (bearer: BearerToken, limits: { signal: AbortSignal; timeoutMs: number }) => Promise<A>;
+  /** The longest time for a connection, in milliseconds. */
   connectTimeoutMs: number;
-  open: (executor: McpProxyExecutor, sessionIds: SessionIds) => FaceAgent;
   maxAgents: number;
   idleMs: number;
   /** Monotonic milliseconds. */
@@ -25,10 +40,10 @@ export interface AgentTableOptions {
   log: Log;
 }
 
-interface Entry {
-  readonly agent: Promise<FaceAgent | HttpRefusal>;
+interface Entry<A> {
+  readonly agent: Promise<A | HttpRefusal>;
   /** Set once the agent is connected. */
-  opened?: FaceAgent;
+  opened?: A;
   /** The number of requests and streams that are being served. */
   inUse: number;
   /** The time of the last use, in milliseconds of the face's clock. */
@@ -36,8 +51,8 @@ interface Entry {
 }
 
 /** The use of an agent by one request. Call `end` once, when its answer has left. */
-export interface AgentUse {
-  readonly agent: FaceAgent;
+export interface AgentUse<A> {
+  readonly agent: A;
   end(): void;
 }
 
@@ -45,14 +60,14 @@ export interface AgentUse {
  * The agents of a face, one connection for each token. The broker decides about a token. The table remembers an accepted token while it is
  * connected. Of a refused token, which may be long and from anybody, it remembers the hash for a short time.
  */
-export class AgentTable {
-  readonly #options: AgentTableOptions;
+export class AgentTable<A extends TableAgent> {
+  readonly #options: AgentTableOptions<A>;
   /** The agents by their tokens. */
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, Entry<A>>();
   readonly #refused: RecentRefusals<HttpRefusal>;
   #connecting = 0;
 
-  constructor(options: AgentTableOptions) {
+  constructor(options: AgentTableOptions<A>) {
     this.#options = options;
     this.#refused = new RecentRefusals({ forMs: refusedForMs, maxEntries: maxRefused, now: options.now });
   }
@@ -63,7 +78,7 @@ export class AgentTable {
   }
 
   /** Returns the agent of a token, which stays connected until its use ends, or the reason why there is none. */
-  use(bearer: BearerToken): AgentUse | HttpRefusal | Promise<AgentUse | HttpRefusal> {
+  use(bearer: BearerToken): AgentUse<A> | HttpRefusal | Promise<AgentUse<A> | HttpRefusal> {
     const { token } = bearer;
     const entry = this.#entries.get(token) ?? this.#refused.get(hashOf(token)) ?? this.#add(bearer);
     if ('status' in entry) return entry;
@@ -98,7 +113,7 @@ export class AgentTable {
     await Promise.all(removals);
   }
 
-  #add(bearer: BearerToken): Entry | HttpRefusal {
+  #add(bearer: BearerToken): Entry<A> | HttpRefusal {
     const { token } = bearer;
     if (this.#connecting >= maxConnecting) return unavailable('too many agents are being connected', 1_000);
     if (this.#entries.size >= this.#options.maxAgents && !this.#makeRoom()) {
@@ -108,7 +123,7 @@ export class AgentTable {
       );
     }
     this.#connecting++;
-    const entry: Entry = { agent: this.#connect(bearer), inUse: 0, lastUsedAt: this.#options.now() };
+    const entry: Entry<A> = { agent: this.#connect(bearer), inUse: 0, lastUsedAt: this.#options.now() };
     this.#entries.set(token, entry);
     void entry.agent.then((agent) => {
       this.#connecting--;
@@ -117,7 +132,7 @@ export class AgentTable {
         return;
       }
       entry.opened = agent;
-      void agent.executor.closed.then((reason) => {
+      void agent.closed.then((reason) => {
         if (reason && isRefusal(reason)) this.#refused.add(hashOf(token), refusalOf(reason));
         return this.#remove(token, entry, reason?.code ?? 'closed');
       });
@@ -125,27 +140,20 @@ export class AgentTable {
     return entry;
   }
 
-  async #connect({ token, agent }: BearerToken): Promise<FaceAgent | HttpRefusal> {
-    const { connect, connectTimeoutMs, open, log } = this.#options;
+  async #connect(bearer: BearerToken): Promise<A | HttpRefusal> {
+    const { connect, connectTimeoutMs, log } = this.#options;
+    const { token, agent } = bearer;
     const timeLimit = new AbortController();
     const timer = setTimeout(() => timeLimit.abort(), connectTimeoutMs);
-    // Half of the time, so that the error can name the missing part: the orchestrator, not the broker.
-    const manifestTimeoutMs = connectTimeoutMs / 2;
     try {
-      const { signal } = timeLimit;
-      const executor = await McpProxyExecutor.connect({
-        ...connect,
-        token,
-        agent,
-        signal,
-        manifestTimeoutMs,
-      });
-      if (permissionsOfRole(executor.role).length > 0 || executor.role === 'orchestrator') {
-        await executor.close();
-        throw new SignalboxError('forbidden', `this is the ${executor.role}'s token; an agent needs its own`);
+      const connected = await connect(bearer, { signal: timeLimit.signal, timeoutMs: connectTimeoutMs });
+      const { role } = connected;
+      if (permissionsOfRole(role).length > 0 || role === 'orchestrator') {
+        await connected.close();
+        throw new SignalboxError('forbidden', `this is the ${role}'s token; an agent needs its own`);
       }
-      log({ event: 'face_agent_connected', agent, role: executor.role, tools: executor.toolCount });
-      return open(executor, sessionIdsOf(token));
+      log({ event: 'face_agent_connected', agent, role });
+      return connected;
     } catch (thrown) {
       const refusal = refusalOf(thrown);
       log({ event: 'face_agent_refused', agent, status: refusal.status, reason: messageOf(thrown) });
@@ -167,9 +175,9 @@ export class AgentTable {
   }
 
   /** Closes an agent and forgets it. Never rejects. */
-  async #remove(token: string, entry: Entry, reason: string): Promise<void> {
+  async #remove(token: string, entry: Entry<A>, reason: string): Promise<void> {
     const { log } = this.#options;
-    const agent = entry.opened?.executor.agent;
+    const agent = entry.opened?.agent;
     if (this.#entries.get(token) === entry) {
       this.#entries.delete(token);
       if (agent !== undefined) log({ event: 'face_agent_left', agent, reason });
@@ -187,7 +195,7 @@ function hashOf(token: string): string {
 }
 
 /** Returns the time since which an agent is idle; infinity if it is not. */
-function idleSince({ opened, inUse, lastUsedAt }: Entry): number {
+function idleSince({ opened, inUse, lastUsedAt }: Entry<TableAgent>): number {
   return inUse === 0 && opened && !opened.isInUse() ? lastUsedAt : Number.POSITIVE_INFINITY;
 }
 

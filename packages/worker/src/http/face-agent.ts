@@ -8,6 +8,7 @@ import type { HttpReply } from '../sdk/http-reply.ts';
 import { type FaceRequest, requestIdOf } from '../sdk/http-request.ts';
 import { PastAnswers, type PastRoom } from '../sdk/past-answers.ts';
 import type { SessionIds } from '../sdk/session-id.ts';
+import type { TableAgent } from './agent-table.ts';
 
 export interface FaceAgentOptions extends AgentToolsOptions {
   version: string;
@@ -25,18 +26,9 @@ export interface FaceAgentOptions extends AgentToolsOptions {
 }
 
 /** One agent of an HTTP face: its connection, its tools, its sessions and streams. */
-export interface FaceAgent {
-  readonly executor: McpProxyExecutor;
-  /** Counts the bytes of the agent's requests; bytes beyond the budget are read later. */
-  readonly bytes: Budget;
+export interface FaceAgent extends TableAgent {
   /** Answers a request, also after it has resolved. Never rejects. */
   answer(request: FaceRequest, reply: HttpReply): Promise<void>;
-  /** Returns true while one of its sessions is awake or waits for an answer. */
-  isInUse(): boolean;
-  /** Puts unused sessions to sleep. */
-  sweep(): Promise<void>;
-  /** Cancels the running calls, lets their answers out, and ends sessions, streams and the connection to the broker. */
-  close(): Promise<void>;
 }
 
 /** Opens the tools of an agent to HTTP clients. The executor is closed with it. */
@@ -83,11 +75,14 @@ export function openFaceAgent(executor: McpProxyExecutor, options: FaceAgentOpti
   }
 
   return {
-    executor,
+    agent,
+    role: executor.role,
+    closed: executor.closed,
     bytes: new Budget(options.bytesPerSecond, 2 * options.bytesPerSecond, now()),
     answer,
     isInUse: () => endpoint.sessionCount > 0 || tools.isInUse(),
     sweep: () => endpoint.sweep(),
+    // Cancels the running calls, lets their answers out, and ends sessions, streams and the connection to the broker.
     close: () => {
       closing ??= shutDown();
       return closing;

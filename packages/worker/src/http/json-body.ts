@@ -37,18 +37,19 @@ export function readJsonBody(
       return bytes > declared ? slot.takeUpTo('bytes', bytes) : undefined;
     };
     readText(request, refuse, (text) =>
-      resolve(typeof text === 'string' ? jsonOf(text, slot) : { refusal: text }),
+      resolve(typeof text === 'string' ? jsonOf(text, maxBytes, slot) : { refusal: text }),
     );
   });
 }
 
-function jsonOf(text: string, slot: FaceSlot): ReadJson {
-  const { nodes } = jsonSize(text, bodyLimits);
+function jsonOf(text: string, maxBytes: number, slot: FaceSlot): ReadJson {
+  const limits = { ...bodyLimits, maxLength: Math.max(bodyLimits.maxLength, maxBytes) };
+  const { nodes } = jsonSize(text, limits);
   // With more nodes than any reader accepts, it is refused below, and takes no memory.
   const refusal = nodes > bodyLimits.maxNodes ? undefined : slot.take({ nodes });
   if (refusal) return { refusal, id: jsonRpcHead(text).id };
   try {
-    const json = parseJson(text);
+    const json = parseJson(text, limits);
     const isCall = isJsonObject(json) && json.method === 'tools/call';
     // Most clients write JSON as `JSON.stringify` does.
     const twice = isCall && JSON.stringify(json) !== text ? repeatedName(text) : undefined;

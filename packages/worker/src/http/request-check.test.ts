@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { refuseContent, refuseHead } from './request-check.ts';
+import { isJsonContentType } from '../sdk/http-request.ts';
+import { refuseTarget } from './http-face.ts';
+import { refuseContent, refuseHost } from './request-check.ts';
 
 const hosts = new Set(['localhost', '127.0.0.1', '[::1]']);
 const head = (headers: Record<string, string>, more: { method?: string; url?: string } = {}) => ({
@@ -9,7 +11,7 @@ const head = (headers: Record<string, string>, more: { method?: string; url?: st
   ...more,
 });
 const statusOf = (headers: Record<string, string>, more = {}) =>
-  refuseHead(head(headers, more), hosts)?.status;
+  (refuseHost(head(headers, more), hosts) ?? refuseTarget(head(headers, more)))?.status;
 
 test('a Host header is checked by its name; port and case do not matter', () => {
   for (const host of ['localhost', 'LOCALHOST:1', '127.0.0.1:7421', '[::1]', '[::1]:80']) {
@@ -55,7 +57,7 @@ test('foreign names are refused before paths and methods are looked at', () => {
 test('a POST needs JSON that is neither packed nor too long; what has no body is not asked for it', () => {
   const json = { 'content-type': 'application/json' };
   const status = (headers: Record<string, string>, method = 'POST') =>
-    refuseContent(head(headers, { method }), 10)?.status;
+    refuseContent(head(headers, { method }), { maxBodyBytes: 10, isJson: isJsonContentType })?.status;
   expect(status(json)).toBeUndefined();
   expect(status({ ...json, 'content-length': '10' })).toBeUndefined();
   expect(status({ ...json, 'content-length': '11' })).toBe(413);

@@ -1,11 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { HttpRefusal } from '../sdk/http-refusal.ts';
-import { isJsonContentType } from '../sdk/http-request.ts';
-
-/** The path at which the face is served; a slash may follow it. */
-export const facePath = '/mcp';
-
-const methods = ['GET', 'POST', 'DELETE'];
 
 /** The parts of a request that are checked before its body is read. */
 export interface RequestHead {
@@ -16,13 +10,11 @@ export interface RequestHead {
 }
 
 /**
- * Checks a request before its token; returns the reason why it is refused, or `undefined`. `hosts` are the names that `Host` and `Origin`
- * may have, without port, IPv6 addresses in brackets: a page in a browser must not reach a face on this machine, not even by a name that
- * was rebound to it.
+ * Checks the host and the origin of a request; returns the reason why it is refused, or `undefined`. `hosts` are the names that `Host` and
+ * `Origin` may have, without port, IPv6 addresses in brackets: a page in a browser must not reach a face on this machine, not even by a
+ * name that was rebound to it.
  */
-export function refuseHead(head: RequestHead, hosts: ReadonlySet<string>): HttpRefusal | undefined {
-  const { method = '', url = '', headers } = head;
-  const path = url.split('?', 1)[0];
+export function refuseHost({ headers }: RequestHead, hosts: ReadonlySet<string>): HttpRefusal | undefined {
   if (!namesFace(headers.host ?? '', hosts)) {
     return {
       status: 403,
@@ -32,25 +24,27 @@ export function refuseHead(head: RequestHead, hosts: ReadonlySet<string>): HttpR
   if (headers.origin !== undefined && !isOwnOrigin(headers.origin, hosts)) {
     return { status: 403, message: 'requests from web pages of this origin are refused' };
   }
-  if (path !== facePath && path !== `${facePath}/`)
-    return { status: 404, message: `nothing is here: MCP is served at ${facePath}` };
-  if (!methods.includes(method)) {
-    return {
-      status: 405,
-      message: `${method} is not served: use POST, or GET and DELETE within a session`,
-      headers: { allow: methods.join(', ') },
-    };
-  }
   return undefined;
+}
+
+/** Returns the path of a request, without its query. */
+export function pathOf({ url = '' }: RequestHead): string {
+  return url.split('?', 1)[0] ?? '';
+}
+
+/** The largest body that is read, and the rule for its `Content-Type`. */
+export interface ContentRules {
+  maxBodyBytes: number;
+  isJson: (contentType: string | null) => boolean;
 }
 
 /** Checks whether the body of a request may be read. Returns the reason if it may not, or `undefined`. */
 export function refuseContent(
   { method, headers }: RequestHead,
-  maxBodyBytes: number,
+  { maxBodyBytes, isJson }: ContentRules,
 ): HttpRefusal | undefined {
   if (method !== 'POST') return undefined;
-  if (!isJsonContentType(headers['content-type'] ?? null)) {
+  if (!isJson(headers['content-type'] ?? null)) {
     return { status: 415, message: 'the Content-Type header must be application/json' };
   }
   if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {

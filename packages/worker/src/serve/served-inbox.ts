@@ -6,7 +6,7 @@ import {
   type ServeFailure,
 } from '@signalbox/client';
 import type { StartTimer } from '@signalbox/client/internal';
-import { isJsonObject, messageOf, replyIdOf, SignalboxError } from '@signalbox/protocol';
+import { isJsonObject, isOutsideId, messageOf, replyIdOf, SignalboxError } from '@signalbox/protocol';
 import { longestTimerMs } from '@signalbox/serving';
 import { checkedOutOf, isQuestion } from '../mailbox/inbox/checked-out-messages.ts';
 import { type InboxMessage, inboxMessage } from '../mailbox/inbox/inbox-message.ts';
@@ -263,7 +263,11 @@ async function runJob(
       isQuestion: isQuestion(message.kind),
       signal: whenUnwanted(wanted.map(({ request }) => request.signal)),
       started: async () => {
-        for (const { request } of wanted) request.started({ atOnce: true });
+        for (const { request } of wanted) {
+          request.started({ atOnce: true });
+          // Its caller follows a task, which is being worked on from now on.
+          if (isOutsideId(request.message.id)) request.progress({ message: 'a turn has begun' });
+        }
         // The broker handles frames in order: once it answers this one, it has handled the one before.
         await client.peek({ limit: 1, bodies: false }).catch(() => {});
       },

@@ -6,12 +6,12 @@ import { failureFinding } from '../failure-finding.ts';
 import { type Finding, ok } from '../finding.ts';
 
 /**
- * Judges whether a broker, or an orchestrator, could listen at its address: tries it, and stops at once. `setting` names the address in
+ * Judges whether a broker, an orchestrator or a bridge could listen at its address: tries it, and stops at once. `setting` names the address in
  * the configuration.
  */
 export async function portFinding(
   listen: ListenAddress,
-  setting: 'broker.listen' | 'orchestrator.listen' = 'broker.listen',
+  setting: 'broker.listen' | 'orchestrator.listen' | 'a2a.listen' = 'broker.listen',
 ): Promise<Finding> {
   const elsewhere = `choose another address with ${setting} in the configuration`;
   const address = formatListenAddress(listen);

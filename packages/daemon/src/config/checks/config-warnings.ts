@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import { sharedListenAddress } from './listen-addresses.ts';
 import { literalValues } from './literal-values.ts';
 import { unknownMappedRoles } from './mapped-roles.ts';
+import { outsideRoles } from './outside-roles.ts';
 import { unknownRecipients } from './unknown-recipients.ts';
 import { unmatchedPatterns } from './unmatched-patterns.ts';
 
@@ -13,6 +14,7 @@ export function configWarnings(config: Config, file: string): string[] {
     ...unknownMappedRoles(config, file),
     ...sharedListenAddress(config, file),
     ...unknownRecipients(config, file),
+    ...outsideRoles(config, file),
     ...literalValues(config),
     ...missingCapabilities(config, file),
   ];

@@ -4,11 +4,12 @@ import { formatListenAddress, type ListenAddress } from '../listen-address.ts';
 const everyHost: readonly string[] = ['0.0.0.0', '::'];
 
 /** Warns of addresses that two listeners of one configuration would share. `file` is the configuration as people named it. */
-export function sharedListenAddress({ broker, orchestrator, worker }: Config, file: string): string[] {
+export function sharedListenAddress({ broker, orchestrator, worker, a2a }: Config, file: string): string[] {
   const listeners = [
     ['broker.listen', broker.listen],
     ['orchestrator.listen', orchestrator.listen],
     ['worker.http', worker.http],
+    ['a2a.listen', a2a?.listen],
   ] as const;
   return listeners.flatMap(([key, listen], at) => {
     const other = listeners.slice(0, at).find(([, earlier]) => listen && earlier && overlap(earlier, listen));

@@ -10,7 +10,7 @@ export interface ListenerChoices {
 
 /** Lists the addresses of a configuration at which a process refuses to listen, since other machines could read along there. */
 export function openListeners(
-  { file = '(config)', broker, orchestrator, worker }: Config,
+  { file = '(config)', broker, orchestrator, worker, a2a }: Config,
   { listen: option, insecure = false }: ListenerChoices = {},
 ): string[] {
   const listen = option ?? broker.listen;
@@ -26,6 +26,7 @@ export function openListeners(
       worker.http,
       'encrypt it with a process of its own (signalbox worker mcp --http), ',
     ],
+    [`${file}: a2a.listen`, a2a?.listen, a2a?.tls ? undefined : 'encrypt it with a2a.tls, '],
   ] as const;
   const plain = listeners.flatMap(([place, at, cure]) => {
     if (insecure || cure === undefined || at === undefined || isLoopback(at.host)) return [];

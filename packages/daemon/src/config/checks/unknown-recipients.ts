@@ -3,12 +3,12 @@ import { suggestion } from '@signalbox/protocol/internal';
 import type { Config } from '../config.ts';
 
 /**
- * Warns of webhooks, schedules and notes that go to a group or a role that the configuration does not name, and of groups of roles that it
+ * Warns of webhooks, schedules, agents for A2A and notes that go to a group or a role that the configuration does not name, and of groups of roles that it
  * does not name: perhaps no agent is ever a member. The broker alone knows which agents there are. `file` is the configuration as people
  * named it.
  */
 export function unknownRecipients(config: Config, file: string): string[] {
-  const { hooks, schedules, approvals, groups, roles, auth } = config;
+  const { hooks, schedules, approvals, groups, roles, auth, a2a } = config;
   const ownRoles = [...Object.keys(roles), ...Object.values(auth?.roles ?? {})];
   const known = ownRoles.map((role) => `role:${role}`);
   known.push(...Object.keys(groups).map((group) => `group:${group}`));
@@ -18,6 +18,11 @@ export function unknownRecipients(config: Config, file: string): string[] {
       path: `schedules.${name}.to`,
       to,
       what: 'runs',
+    })),
+    ...Object.entries(a2a?.agents ?? {}).map(([name, { to }]) => ({
+      path: `a2a.agents.${name}.to`,
+      to,
+      what: 'messages of callers from outside',
     })),
     ...approvals.notify.map((to, at) => ({ path: `approvals.notify[${at}]`, to, what: 'notes' })),
   ];

@@ -16,13 +16,13 @@ export interface GuardedFiles {
 
 /** Something of ours that a hosted server can reach by a path that its entry gives it. */
 interface Exposure {
-  kind: 'data directory' | 'token file' | 'key of broker.tls' | 'configuration';
+  kind: 'data directory' | 'token file' | 'key of broker.tls' | 'key of a2a.tls' | 'configuration';
   text: string;
 }
 
 /**
  * Returns the configuration, with a warning for each of its own files that a hosted server could change. Throws `SignalboxError` `exposed`
- * if a hosted server can reach the data directory, a token file or the broker's TLS key; with `allowExposed` these become warnings, too.
+ * if a hosted server can reach the data directory, a token file or a TLS key; with `allowExposed` these become warnings, too.
  */
 export function withExposureChecked(
   config: Config,
@@ -86,6 +86,7 @@ function findExposures(config: Config, { dataDir, tokenFiles = [] }: GuardedFile
     ...exposedOf(config, 'data directory', [dataDir], dataDir),
     ...exposedOf(config, 'token file', tokenFiles, dataDir),
     ...exposedOf(config, 'key of broker.tls', config.broker.tls ? [config.broker.tls.key] : [], dataDir),
+    ...exposedOf(config, 'key of a2a.tls', config.a2a?.tls ? [config.a2a.tls.key] : [], dataDir),
     ...exposedOf(config, 'configuration', configurationOf(config), dataDir),
   ];
 }
@@ -133,6 +134,8 @@ const effects = {
   'token file': 'so anybody who may use the server can act with that token',
   'key of broker.tls':
     "so anybody who may use the server can pretend to be the broker and collect its clients' tokens",
+  'key of a2a.tls':
+    "so anybody who may use the server can pretend to be the agents of a2a and collect their callers' tokens",
   configuration:
     'so anybody who may use the server could change what runs here: it is not read again while it runs, except at SIGHUP',
 };

@@ -11,12 +11,13 @@ import {
   roleSchema,
   unreadHints,
 } from '@signalbox/protocol';
-import { suggestion } from '@signalbox/protocol/internal';
+import { parseDuration, suggestion } from '@signalbox/protocol/internal';
 import { z } from 'zod';
 import { parseListenAddress } from '../listen-address.ts';
 import { askRuleSchema } from './ask-schema.ts';
 import { configuredSenderNameSchema, hookEntrySchema } from './hook-schema.ts';
 import {
+  a2aLimitsSchema,
   brokerLimitsSchema,
   callLimitsSchema,
   faceLimitsSchema,
@@ -29,6 +30,7 @@ import { scheduleEntrySchema } from './schedule-schema.ts';
 import { mcpServerSchema, serverLimitsSchema, serverNameSchema } from './server-schema.ts';
 import {
   budgetSchema,
+  duration,
   limit,
   milliseconds,
   nonEmpty,
@@ -243,6 +245,77 @@ const workerSchema = z.strictObject({
   limits: faceLimitsSchema.optional(),
 });
 
+const skillSchema = z.strictObject({
+  id: nonEmpty.describe('id of the skill'),
+  name: nonEmpty.describe('its name for people'),
+  description: nonEmpty.describe('what the agent does then'),
+  tags: z.array(nonEmpty).optional().describe('words under which it is found; default none'),
+  examples: z.array(nonEmpty).optional().describe('messages that it answers; default none'),
+});
+
+/** An agent for clients of A2A as an entry of `a2a.agents` is written. */
+export const outsideAgentSchema = z.strictObject(
+  {
+    to: z
+      .string()
+      .refine(isRecipient, { error: 'must be an agent id, or a group as in role:ROLE or group:NAME' })
+      .optional()
+      .describe('agent or group that is asked; default the agent of this name'),
+    name: nonEmpty.optional().describe('its name on its card; default the name of the entry'),
+    description: nonEmpty.describe('what its card says of it; must be there'),
+    skills: z
+      .array(skillSchema)
+      .optional()
+      .describe(
+        'its skills on the card, each with id, name and description, and perhaps tags and examples; default none',
+      ),
+  },
+  { error: 'must have a description, as in { description: answers questions about our products }' },
+);
+
+const a2aSchema = z.strictObject({
+  listen: listenSchema
+    .optional()
+    .describe('HOST:PORT of signalbox a2a serve; default 127.0.0.1:7430, port 0 takes any free one'),
+  agents: z
+    .record(agentIdSchema, outsideAgentSchema)
+    .refine((agents) => Object.keys(agents).length > 0, { error: 'must name at least one agent' })
+    .describe(
+      'agents that clients of A2A may ask, by the name in their addresses: /a2a/NAME; no other agent can be asked or seen; must be there',
+    ),
+  roles: z
+    .array(
+      roleSchema.refine((role) => permissionsOfRole(role).length === 0 && role !== 'orchestrator', {
+        error: ({ input }) => `must not be '${String(input)}': callers from outside have a role of their own`,
+      }),
+    )
+    .min(1, { error: 'must name at least one role, as in roles: [outside]' })
+    .describe('roles whose tokens clients may use; must be there'),
+  url: originSchema
+    .optional()
+    .describe(
+      'address that clients use, as in https://agents.example.com, which stands on the cards; default that of listen',
+    ),
+  tls: z
+    .strictObject({
+      cert: nonEmpty.describe(
+        'certificate (PEM) that encrypts connections of clients; relative to this file',
+      ),
+      key: nonEmpty.describe('its private key (PEM), which no other user may read; relative to this file'),
+    })
+    .optional(),
+  keep: duration
+    .optional()
+    .describe(
+      'how long a task that has ended can be read, and a repeat of its message is that task, as in 7d, the default',
+    ),
+  deadline: duration
+    .refine((text) => parseDuration(text)! <= 30 * 24 * 60 * 60 * 1000, { error: 'must be at most 30d' })
+    .optional()
+    .describe('how long a task may take before it fails, as in 1d, the default; at most 30d'),
+  limits: a2aLimitsSchema.optional(),
+});
+
 const authSchema = z
   .strictObject({
     issuer: z
@@ -414,6 +487,7 @@ export const configSchema = z.strictObject({
   auth: authSchema.optional(),
   orchestrator: orchestratorSchema.optional(),
   worker: workerSchema.optional(),
+  a2a: a2aSchema.optional(),
   mcpConfig: paths
     .optional()
     .describe(

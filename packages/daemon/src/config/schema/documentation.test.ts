@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { configSchema, roleEntrySchema } from './config-schema.ts';
+import { configSchema, outsideAgentSchema, roleEntrySchema } from './config-schema.ts';
 import { hookEntrySchema } from './hook-schema.ts';
 import { scheduleEntrySchema } from './schedule-schema.ts';
 import { mcpServerSchema } from './server-schema.ts';
@@ -25,6 +25,7 @@ test.each([
   ['a role', roleEntrySchema],
   ['a webhook', hookEntrySchema],
   ['a schedule', scheduleEntrySchema],
+  ['an agent for clients of A2A', outsideAgentSchema],
 ] as const)('The guide has a table with every key of %s, in the words of the schema.', (_, schema) => {
   expect(guide).toContain(['| key | meaning |', '| --- | --- |', ...optionRows(schema), ''].join('\n'));
 });

@@ -1,6 +1,6 @@
 import { type LimitEntry, type LimitOverrides, limitsOf, limitTable } from '@signalbox/protocol';
 import { figure } from '@signalbox/protocol/internal';
-import { callLimits, faceLimits, journalLimits, resultLimits } from '@signalbox/serving';
+import { a2aLimits, callLimits, faceLimits, journalLimits, resultLimits } from '@signalbox/serving';
 import { z } from 'zod';
 
 /** Accepts the limits that an operator may set for all roles, or for one, under the paths of the table of limits. */
@@ -67,6 +67,9 @@ export const resultLimitsSchema = partLimits(resultLimits);
 
 /** Accepts the limits of a face. */
 export const faceLimitsSchema = partLimits(faceLimits);
+
+/** Accepts the limits of the tasks of callers from outside. */
+export const a2aLimitsSchema = partLimits(a2aLimits);
 
 function partLimits<Name extends string>(table: Readonly<Record<Name, LimitEntry>>) {
   const shape = Object.entries<LimitEntry>(table).map(([name, limit]) => [name, valueSchema(limit)]);

@@ -3,12 +3,7 @@ import { parseDuration } from '@signalbox/protocol/internal';
 import { runTimes } from '@signalbox/protocol/run-times';
 import { z } from 'zod';
 import { innerKinds } from './hook-schema.ts';
-import { nonEmpty } from './value-schemas.ts';
-
-const durationProblem = { error: 'must be a number and s, m, h or d, as in 15m' };
-const duration = z
-  .string(durationProblem)
-  .refine((text) => parseDuration(text) !== undefined, durationProblem);
+import { duration, nonEmpty } from './value-schemas.ts';
 
 const catchUpProblem = { error: 'must be a time, as in 2h, or none' };
 

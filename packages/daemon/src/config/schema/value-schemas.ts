@@ -1,5 +1,5 @@
 import { ownPrefix } from '@signalbox/mcp-host/rules';
-import { suggestion } from '@signalbox/protocol/internal';
+import { parseDuration, suggestion } from '@signalbox/protocol/internal';
 import { longestTimerMs } from '@signalbox/serving';
 import { z } from 'zod';
 
@@ -11,6 +11,13 @@ export const milliseconds = z.int().min(1).max(longestTimerMs);
 
 /** A time in milliseconds, where 0 has a meaning of its own. */
 export const millisecondsOrZero = z.int().min(0).max(longestTimerMs);
+
+const durationProblem = { error: 'must be a number and s, m, h or d, as in 15m' };
+
+/** A time as people write it, as in `15m`. */
+export const duration = z
+  .string(durationProblem)
+  .refine((text) => parseDuration(text) !== undefined, durationProblem);
 
 /** A text that is not empty and can stand in a path or an argument. */
 export const nonEmpty = z

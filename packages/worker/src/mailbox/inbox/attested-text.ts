@@ -18,6 +18,7 @@ export function attestedText(message: InboxMessage, title: string): string {
   const header = [
     title,
     `from: ${from} (role ${from_role}, address ${from_address})`,
+    message.from_outside && 'sent: from outside, over A2A',
     `kind: ${kind}`,
     message.group !== undefined && `sent to the group: ${message.group}`,
     `id: ${message.id}`,

@@ -1,4 +1,4 @@
-import { isGroup, threadOf } from '@signalbox/protocol';
+import { isGroup, isOutsideId, threadOf } from '@signalbox/protocol';
 import { type CheckedOutMessage, remainingMs, sinceShownMs } from './checked-out-messages.ts';
 
 /** A message as an agent gets it. The broker attests everything but `body`. */
@@ -9,6 +9,8 @@ export interface InboxMessage {
   /** The address from which it was sent, and to which a reply goes. */
   from_address: string;
   from_role: string;
+  /** A caller from outside sent it, over A2A. */
+  from_outside?: true;
   kind: string;
   /** The thread that it belongs to. */
   thread: string;
@@ -39,6 +41,7 @@ export const messageSchema = {
     from: { ...text, description: 'Agent that sent it, as the broker attests.' },
     from_address: text,
     from_role: text,
+    from_outside: { const: true, description: 'A caller from outside sent it, over A2A.' },
     kind: text,
     thread: { ...text, description: 'The thread that it belongs to.' },
     group: { ...text, description: 'Group that it was sent to, if it was.' },
@@ -70,6 +73,7 @@ export function inboxMessage(mail: CheckedOutMessage, now: number, wallNow: numb
     from: from.agent,
     from_address: from.address,
     from_role: from.role,
+    ...(isOutsideId(id) && { from_outside: true as const }),
     kind,
     thread: threadOf(message),
     ...(group !== undefined && { group }),

@@ -1,0 +1,278 @@
+import { TaskState } from '@a2a-js/sdk';
+import { connectBroker } from '@signalbox/client';
+import { expect, test } from 'vitest';
+import { a2aClient, answerOf, escapedPost, message, send, sending } from '../support/a2a/a2a-client.ts';
+import { type A2aStage, type Served, startA2aStage } from '../support/a2a/a2a-stage.ts';
+import type { Daemon } from '../support/cli/command-line.ts';
+
+/** Kills a child of `up` the hard way, and waits until another one has its place. */
+async function killPart(stage: A2aStage, part: 'broker' | 'a2a'): Promise<void> {
+  const before = stage.up.stderr().split(`the ${part} is back`).length;
+  process.kill(await stage.pidOf(part), 'SIGKILL');
+  await expect.poll(() => stage.up.stderr().split(`the ${part} is back`).length).toBeGreaterThan(before);
+}
+
+test.each(['broker', 'a2a', 'the serving agent'] as const)(
+  'kill -9 of %s in mid-task loses and doubles nothing, and GetTask and SubscribeToTask go on.',
+  async (part) => {
+    await using stage = await startA2aStage();
+    let rosa: Served = await stage.serve('rosa');
+    const url = stage.ready.a2a.agents.rosa!;
+    const token = await stage.token('caller');
+    const client = await a2aClient(url, token);
+    const sent = message('wait for the kill', { contextId: 'c' });
+    const task = await send(client, sent, { returnImmediately: true });
+    await expect.poll(() => rosa.runs()).toEqual(['wait for the kill']);
+    if (part === 'the serving agent') {
+      await rosa[Symbol.asyncDispose]();
+      rosa = await stage.serve('rosa');
+      // The killed turn is one try; the message comes again.
+      await expect.poll(() => rosa.runs(), { timeout: 60_000 }).toHaveLength(2);
+    } else await killPart(stage, part);
+
+    const events = client.resubscribeTask({ id: task.id, tenant: '' });
+    const states: TaskState[] = [];
+    const followed = (async () => {
+      for await (const { payload } of events)
+        if (payload?.$case === 'task' || payload?.$case === 'statusUpdate')
+          states.push(payload.value.status!.state);
+    })();
+    await expect.poll(() => states).toEqual([TaskState.TASK_STATE_WORKING]);
+    const again = send(client, sent);
+    await rosa.release();
+    await followed;
+    expect(states.at(-1)).toBe(TaskState.TASK_STATE_COMPLETED);
+    const ended = await client.getTask({ id: task.id, tenant: '' });
+    expect(answerOf(ended)).toBe('heard: wait for the kill');
+    expect(await again).toEqual(ended);
+    expect(await rosa.runs()).toHaveLength(part === 'the serving agent' ? 2 : 1);
+    await rosa[Symbol.asyncDispose]();
+  },
+);
+
+test('A task that ends while the bridge is away and its caller stays away is there when both come back.', async () => {
+  await using stage = await startA2aStage();
+  await using rosa = await stage.serve('rosa');
+  const url = stage.ready.a2a.agents.rosa!;
+  const token = await stage.token('caller');
+  const client = await a2aClient(url, token);
+  const sent = message('wait alone');
+  const task = await send(client, sent, { returnImmediately: true });
+  await expect.poll(() => rosa.runs()).toEqual(['wait alone']);
+  // A stopped bridge acks nothing.
+  process.kill(await stage.pidOf('a2a'), 'SIGSTOP');
+  await rosa.release();
+  await expect
+    .poll(() => rosa.run.events().filter(({ event }) => event === 'turn_ended'))
+    .toMatchObject([{ outcome: 'answered' }]);
+  await killPart(stage, 'a2a');
+  // Nobody has shown the new bridge the token until now: the answer waits in the caller's inbox.
+  expect(answerOf(await send(client, sent))).toBe('heard: wait alone');
+  expect((await client.getTask({ id: task.id, tenant: '' })).status?.state).toBe(
+    TaskState.TASK_STATE_COMPLETED,
+  );
+  expect(await rosa.runs()).toEqual(['wait alone']);
+});
+
+/** Starts a bridge that dies at a point, or one that does not. */
+async function startBridge(
+  stage: A2aStage,
+  fault?: string,
+  changes?: object,
+): Promise<Daemon & { url: string }> {
+  const bridge = await stage.bridge(fault === undefined ? {} : { SIGNALBOX_FAULT: fault }, changes);
+  const { agents } = bridge.ready as { agents: Record<string, string> };
+  return Object.assign(bridge, { url: agents.rosa! });
+}
+
+test.each(['a2a.task.stored', 'a2a.task.asked', 'a2a.answer.stored'])(
+  'A message whose bridge dies at %s is asked once.',
+  async (point) => {
+    await using stage = await startA2aStage({ isAlone: true });
+    await using rosa = await stage.serve('rosa');
+    const token = await stage.token('caller');
+    const sent = message('once');
+    {
+      await using dying = await startBridge(stage, point);
+      const client = await a2aClient(dying.url, token);
+      await expect(send(client, sent)).rejects.toThrow();
+      await dying.ended;
+    }
+    await using bridge = await startBridge(stage);
+    const client = await a2aClient(bridge.url, token);
+    expect(answerOf(await send(client, sent))).toBe('heard: once');
+    expect(await rosa.runs()).toEqual(['once']);
+  },
+);
+
+test('A bridge that dies between the withdrawal and its note cancels when it is asked again.', async () => {
+  await using stage = await startA2aStage({ isAlone: true });
+  await using rosa = await stage.serve('rosa');
+  const token = await stage.token('caller');
+  const sent = message('wait for ever');
+  {
+    await using dying = await startBridge(stage, 'a2a.task.withdrawn');
+    const client = await a2aClient(dying.url, token);
+    const { id } = await send(client, sent, { returnImmediately: true });
+    await expect.poll(() => rosa.runs()).toHaveLength(1);
+    await expect(client.cancelTask({ id, tenant: '', metadata: undefined })).rejects.toThrow();
+    await dying.ended;
+  }
+  await using bridge = await startBridge(stage);
+  const client = await a2aClient(bridge.url, token);
+  const { id } = await send(client, sent, { returnImmediately: true });
+  const ended = await client.cancelTask({ id, tenant: '', metadata: undefined });
+  expect(ended.status?.state).toBe(TaskState.TASK_STATE_CANCELED);
+  expect(await rosa.runs()).toHaveLength(1);
+});
+
+test('A message whose answer waits is not asked again, even where nobody would know it.', async () => {
+  await using stage = await startA2aStage({ isAlone: true });
+  await using rosa = await stage.serve('rosa');
+  await using ria = await stage.serve('ria');
+  const token = await stage.token('caller');
+  const sent = message('once');
+  {
+    await using dying = await startBridge(stage, 'a2a.task.asked');
+    const client = await a2aClient(dying.url, token);
+    await expect(send(client, sent)).rejects.toThrow();
+    await dying.ended;
+  }
+  await expect
+    .poll(() => rosa.run.events().filter(({ event }) => event === 'turn_ended'))
+    .toMatchObject([{ outcome: 'answered' }]);
+  // Ria's inbox has never had the message, as rosa's would have forgotten it after a time.
+  const agents = { rosa: { to: 'ria', description: 'another one' } };
+  await using bridge = await startBridge(stage, undefined, { agents });
+  const client = await a2aClient(bridge.url, token);
+  expect(answerOf(await send(client, sent))).toBe('heard: once');
+  expect(await rosa.runs()).toEqual(['once']);
+  expect(answerOf(await send(client, message('twice')))).toBe('heard: twice');
+  expect(await ria.runs()).toEqual(['twice']);
+});
+
+test('A message that the killed bridge had not sent is sent by the next one, when its caller comes back.', async () => {
+  await using stage = await startA2aStage();
+  const client = await a2aClient(stage.ready.a2a.agents.rosa!, await stage.token('caller'));
+  await using rosa = await stage.serve('rosa');
+  await send(client, message('first'));
+  // The broker takes nothing: the row is there, and the receipt does not come.
+  const broker = await stage.pidOf('broker');
+  process.kill(broker, 'SIGSTOP');
+  const task = await send(client, message('second'), { returnImmediately: true });
+  expect(task.status?.state).toBe(TaskState.TASK_STATE_SUBMITTED);
+  process.kill(await stage.pidOf('a2a'), 'SIGKILL');
+  process.kill(broker, 'SIGCONT');
+  await expect
+    .poll(async () => await client.getTask({ id: task.id, tenant: '' }).catch(() => undefined))
+    .toMatchObject({ status: { state: TaskState.TASK_STATE_COMPLETED } });
+  expect(await rosa.runs()).toEqual(['first', 'second']);
+});
+
+test('A deadline, a failing agent and a bridge that kept its tasks for its time are told as they are.', async () => {
+  await using stage = await startA2aStage({ a2a: { deadline: '3s', keep: '2s' } });
+  const token = await stage.token('caller');
+  const client = await a2aClient(stage.ready.a2a.agents.rosa!, token);
+  // The broker knows rosa from then on.
+  await (await stage.serve('rosa'))[Symbol.asyncDispose]();
+  const late = await send(client, message('nobody is there'));
+  expect(late.status).toMatchObject({
+    state: TaskState.TASK_STATE_FAILED,
+    message: { parts: [{ content: { value: 'nobody answered before the deadline' } }] },
+  });
+  await expect
+    .poll(async () => await client.getTask({ id: late.id, tenant: '' }).catch((error: Error) => error.name), {
+      timeout: 90_000,
+    })
+    .toBe('TaskNotFoundError');
+});
+
+test('The limits of a caller hold for that caller alone.', async () => {
+  await using stage = await startA2aStage({
+    a2a: { limits: { tasksPerCaller: 2 } },
+    more: { worker: { limits: { requestsPerAgent: 3 } } },
+  });
+  await using rosa = await stage.serve('rosa');
+  const url = stage.ready.a2a.agents.rosa!;
+  const [greedy, honest] = await Promise.all(
+    ['greedy', 'honest'].map(async (name) => await a2aClient(url, await stage.token(name))),
+  );
+  const sent = [1, 2].map((n) => message(`wait ${n}`));
+  for (const one of sent) await send(greedy!, one, { returnImmediately: true });
+  await expect(send(greedy!, message('third'))).rejects.toThrow('2 of your tasks are kept here');
+  const streams = Array.from({ length: 8 }, (_, n) =>
+    (async () => {
+      for await (const _event of greedy!.sendMessageStream(sending(sent[n % 2]!)));
+    })().catch((error: Error) => error.message),
+  );
+  expect(answerOf(await send(honest!, message('one')))).toBe('heard: one');
+  await rosa.release();
+  const ends = await Promise.all(streams);
+  expect(ends.filter((end) => end !== undefined).length).toBe(5);
+  expect(ends.find((end) => end !== undefined)).toContain('3 requests under way');
+});
+
+test('A message of 4 MiB passes, whatever its escaping, and one of more gets an error in JSON.', async () => {
+  await using stage = await startA2aStage();
+  await using _rosa = await stage.serve('rosa');
+  const post = await escapedPost(stage.ready.a2a.agents.rosa!, await stage.token('talker'));
+  const bytes = 4 * 1024 * 1024;
+  const fits = `length${'x'.repeat(bytes - 2 - 'length'.length)}`;
+  expect(await post(fits)).toMatchObject({ result: { task: { artifacts: [{ artifactId: 'answer' }] } } });
+  expect(await post(`${fits}y`)).toMatchObject({ error: { code: -32602 } });
+});
+
+test('A cancel that races with the answer has one end, which stays.', async () => {
+  await using stage = await startA2aStage();
+  const client = await a2aClient(stage.ready.a2a.agents.rosa!, await stage.token('caller'));
+  await using rosa = await connectBroker({
+    url: stage.ready.broker.url,
+    token: await stage.token('rosa', 'crew'),
+    agent: 'rosa',
+  });
+  // She answers after some milliseconds, whether anybody still waits or not.
+  await using _loop = await rosa.serve(['ask'], async ({ json }) => {
+    await new Promise((resolve) => setTimeout(resolve, Number(json)));
+    return { kind: 'reply', body: `after ${json}` };
+  });
+  const ends = new Set<string>();
+  for (let n = 0; n < 60; n++) {
+    const task = await send(client, message(String(n % 12)), { returnImmediately: true });
+    const canceled = await client
+      .cancelTask({ id: task.id, tenant: '', metadata: undefined })
+      .then(({ status }) => TaskState[status!.state])
+      .catch((error: Error) => error.name);
+    const ended = await client.getTask({ id: task.id, tenant: '' });
+    const state = TaskState[ended.status!.state]!;
+    expect([canceled, state]).toEqual(
+      state === 'TASK_STATE_CANCELED' ? [state, state] : ['TaskNotCancelableError', 'TASK_STATE_COMPLETED'],
+    );
+    ends.add(`${state} ${task.id}`);
+  }
+  // The late answers have come by now.
+  await send(client, message('50'));
+  for (const end of ends) {
+    const [state, id] = end.split(' ');
+    expect(TaskState[(await client.getTask({ id: id!, tenant: '' })).status!.state]).toBe(state);
+  }
+  expect([...ends].filter((end) => end.startsWith('TASK_STATE_CANCELED')).length).toBeGreaterThan(0);
+});
+
+test('A group is asked as an agent is, by callers who reconnect with another token.', async () => {
+  await using stage = await startA2aStage();
+  await using ria = await stage.serve('ria', ['--group', 'role:crew']);
+  const url = stage.ready.a2a.agents.crew!;
+  const first = await a2aClient(url, await stage.token('caller'));
+  const second = await a2aClient(url, await stage.token('caller'));
+  const sent = message('for one of you');
+  const task = await send(first, sent);
+  expect(answerOf(task)).toBe('heard: for one of you');
+  expect(await send(second, sent)).toEqual(task);
+  const waiting = await send(second, message('wait for both'), { returnImmediately: true });
+  const ended = send(first, message('another'));
+  expect(answerOf(await ended)).toBe('heard: another');
+  await ria.release();
+  await expect
+    .poll(async () => answerOf(await first.getTask({ id: waiting.id, tenant: '' })))
+    .toBe('heard: wait for both');
+});
