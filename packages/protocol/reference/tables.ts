@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { figure } from '../src/figure.ts';
 import { toolErrorCodes } from '../src/mcp/tool-error-codes.ts';
 import { operationPermissions, type Permission, permissions } from '../src/permissions.ts';
@@ -27,6 +28,11 @@ const frameObjects = new Set(
   ].flatMap(referencesOf),
 );
 
+/** The fields of a pushed message, which stand in another object as well. */
+const messageFields = Object.entries(definitions[definitionName('Broker', 'message')]!.properties!).filter(
+  ([name]) => name !== 'type',
+);
+
 /** Renders the generated parts of the page of the protocol as Markdown, by the names of their markers. */
 export function protocolTables(): Record<string, string> {
   return {
@@ -34,7 +40,7 @@ export function protocolTables(): Record<string, string> {
       ['value', 'form', 'meaning'],
       Object.values(definitions)
         .filter(({ title, type }) => title !== undefined && type !== 'object')
-        .map((node) => [node.title!, formOf(node), node.description ?? '']),
+        .map((node) => [node.title!, formOf(node).replaceAll('|', '\\|'), node.description ?? '']),
     ),
     'client-frames': frames('Client', Object.keys(clientFrameSchemas)),
     'broker-frames': frames('Broker', Object.keys(brokerFrameSchemas)),
@@ -42,17 +48,7 @@ export function protocolTables(): Record<string, string> {
     objects: objects((name) => frameObjects.has(name)),
     operations: Object.keys(adminOperations()).map(operation).join('\n\n'),
     permissions: permissionTable(),
-    'audit-codes': table(
-      ['code', 'kind', 'counted', 'meaning'],
-      Object.entries(auditCodes)
-        .filter(([code]) => !(code in errorCodes))
-        .map(([code, { kind, merged, meaning }]) => [
-          `\`${code}\``,
-          `\`${kind}\``,
-          yesOrNo(merged === true),
-          meaning,
-        ]),
-    ),
+    'audit-codes': auditCodeLists(),
     'orchestrator-metrics': table(
       ['key', 'metric', 'type', 'labels', 'bounds of buckets'],
       Object.entries<OrchestratorMetric>(orchestratorMetrics).map(
@@ -78,15 +74,13 @@ export function protocolTables(): Record<string, string> {
       }),
     ),
     'admin-objects': objects((name) => !frameObjects.has(name)),
-    'error-codes': table(
-      ['code', 'retryable', 'closes with', 'meaning'],
-      Object.entries(errorCodes).map(([code, entry]) => [
-        `\`${code}\``,
-        yesOrNo(entry.retryable),
-        'closes' in entry ? String(entry.closes) : '',
-        entry.meaning,
-      ]),
-    ),
+    'error-codes': Object.entries(errorCodes)
+      .map(([code, entry]) => {
+        const closes = 'closes' in entry ? [`closes with ${entry.closes}`] : [];
+        const facts = [...(entry.retryable ? ['retryable'] : []), ...closes];
+        return `- \`${code}\`${facts.length > 0 ? ` (${facts.join(', ')})` : ''}: ${entry.meaning}`;
+      })
+      .join('\n'),
     'close-codes': table(
       ['close code', 'name', 'a client reconnects'],
       Object.entries(closeCodes).map(([code, { name, reconnect }]) => [
@@ -95,19 +89,19 @@ export function protocolTables(): Record<string, string> {
         yesOrNo(reconnect),
       ]),
     ),
-    'tool-error-codes': table(
-      ['code', 'category', 'retryable', 'meaning'],
-      Object.entries(toolErrorCodes).map(([code, { category, retryable, meaning }]) => [
-        `\`${code}\``,
-        category,
-        yesOrNo(retryable),
-        meaning,
-      ]),
-    ),
+    'tool-error-codes': Object.entries(toolErrorCodes)
+      .map(
+        ([code, { category, retryable, meaning }]) =>
+          `- \`${code}\` (${category}${retryable ? ', retryable' : ''}): ${meaning}`,
+      )
+      .join('\n'),
     'frame-costs': table(
       ['frame', 'cost'],
       [
-        ...Object.entries(frameCosts).map(([type, cost]) => [`\`${type}\``, figure(cost)]),
+        ...[...Map.groupBy(Object.entries(frameCosts), ([, cost]) => cost)].map(([cost, frames]) => [
+          frames.map(([type]) => `\`${type}\``).join(', '),
+          figure(cost),
+        ]),
         ['a WebSocket message, besides its frames, and a ping', figure(furtherCosts.webSocketMessage)],
         ['a token that is issued or revoked, besides', figure(furtherCosts.tokenChange)],
         ['a refusal of any frame, besides', figure(furtherCosts.refused)],
@@ -120,17 +114,7 @@ export function protocolTables(): Record<string, string> {
         ['4 KiB of bodies that a `peek` returns, besides', figure(4096 * furtherCosts.peekedByte)],
       ],
     ),
-    limits: `${table(
-      ['limit', 'default', 'operator, orchestrator', 'by role'],
-      Object.entries<Record<string, LimitEntry>>(limitTable).flatMap(([group, entries]) =>
-        Object.entries(entries).map(([name, limit]) => [
-          `\`${group}.${name}\``,
-          figure(limit.default),
-          figure(limit.privileged ?? limit.default),
-          yesOrNo(limit.perRole === true),
-        ]),
-      ),
-    )}
+    limits: `${limitList()}
 
 A header line has at most ${figure(frameLimits.headerLength)} characters. Readers of bodies accept JSON of at most
 ${figure(bodyLimits.maxLength)} characters, with at most ${bodyLimits.maxDepth} arrays and objects inside each other and at most ${figure(bodyLimits.maxNodes)}
@@ -165,23 +149,51 @@ function referencesOf(name: string): string[] {
   return [...found].flatMap(([, other]) => [other!, ...referencesOf(other!)]);
 }
 
+/** Lists the limits of each group, with what differs for some roles. */
+function limitList(): string {
+  return Object.entries<Record<string, LimitEntry>>(limitTable)
+    .map(([group, entries]) => {
+      const limits = Object.entries(entries).map(([name, limit]) => {
+        const differs = [
+          ...(limit.perRole === true ? ['by role'] : []),
+          ...(limit.privileged === undefined ? [] : [`privileged ${figure(limit.privileged)}`]),
+        ];
+        return `\`${name}\` ${figure(limit.default)}${differs.length > 0 ? ` (${differs.join(', ')})` : ''}`;
+      });
+      return `- \`${group}\`: ${limits.join(', ')}`;
+    })
+    .join('\n');
+}
+
+function auditCodeLists(): string {
+  const codes = Object.entries(auditCodes).filter(([code]) => !(code in errorCodes));
+  return [...Map.groupBy(codes, ([, { kind }]) => kind)]
+    .map(([kind, ofKind]) => {
+      const lines = ofKind.map(
+        ([code, { merged, meaning }]) => `- \`${code}\`${merged === true ? ' (counted)' : ''}: ${meaning}`,
+      );
+      return `Of the kind \`${kind}\`:\n\n${lines.join('\n')}`;
+    })
+    .join('\n\n');
+}
+
 function permissionTable(): string {
-  const names = Object.keys(permissions) as Permission[];
-  const askedBy = {
-    admin: (op: string) => `\`${op}\` of \`admin\``,
-    request: (op: string) => `\`${op}\` of an \`mcp_request\``,
-    frame: (type: string) => `\`${type}\` for others`,
-    http: (path: string) => `\`GET /${path}\``,
+  const askedOf = {
+    admin: 'operations of `admin`',
+    request: 'an `op` of an `mcp_request`',
+    frame: 'frames about others',
+    http: 'HTTP',
   };
-  const rows = Object.entries(operationPermissions).flatMap(([asked, operations]) =>
-    Object.entries<readonly Permission[]>(operations).map(([op, needs]) => [
-      askedBy[asked as keyof typeof askedBy](op),
-      ...names.map((name) => (needs.includes(name) ? 'yes' : '')),
-    ]),
-  );
+  const rows = Object.entries(operationPermissions).flatMap(([asked, operations]) => {
+    const allowed = new Map<string, string[]>();
+    for (const [op, needs] of Object.entries<readonly Permission[]>(operations)) {
+      const who = needs.map((name) => `\`${name}\``).join(', ');
+      allowed.set(who, [...(allowed.get(who) ?? []), asked === 'http' ? `\`GET /${op}\`` : `\`${op}\``]);
+    }
+    return [...allowed].map(([who, ops]) => [askedOf[asked as keyof typeof askedOf], who, ops.join(', ')]);
+  });
   const meanings = Object.entries(permissions).map(([name, meaning]) => [`\`${name}\``, meaning]);
-  const heads = names.map((name) => `\`${name}\``);
-  return `${table(['permission', 'meaning'], meanings)}\n\n${table(['operation', ...heads], rows)}`;
+  return `${table(['permission', 'meaning'], meanings)}\n\n${table(['what', 'who may', 'names'], rows)}`;
 }
 
 function operation(op: string): string {
@@ -190,8 +202,8 @@ function operation(op: string): string {
   return [
     `### \`${op}\``,
     params.description!,
-    ...(Object.keys(params.properties ?? {}).length > 0 ? [fieldTable('parameter', params)] : []),
-    fieldTable('field of the result', result),
+    ...withLead('Parameters:', fieldList(params)),
+    ...withLead('Result:', fieldList(result)),
   ].join('\n\n');
 }
 
@@ -200,19 +212,30 @@ function frames(side: 'Client' | 'Broker' | 'Lane', types: string[]): string {
 }
 
 function section(heading: string, node: SchemaNode): string {
-  const text = node.description === undefined ? '' : `${node.description}\n\n`;
-  return `### ${heading}\n\n${text}${fieldTable('field', node)}`;
+  return [`### ${heading}`, node.description ?? '', fieldList(node)]
+    .filter((part) => part !== '')
+    .join('\n\n');
 }
 
-function fieldTable(heading: string, { properties = {}, required = [] }: SchemaNode): string {
-  const rows = Object.entries(properties)
-    .filter(([name]) => name !== 'type')
-    .map(([name, node]) => [
-      `\`${name}${required.includes(name) ? '' : '?'}\``,
-      formOf(node),
-      node.description ?? '',
-    ]);
-  return table([heading, 'value', 'meaning'], rows);
+/** Lists the fields of an object, those that are described alike in one line. */
+function fieldList({ properties = {}, required = [] }: SchemaNode): string {
+  const isMessage =
+    !('type' in properties) &&
+    messageFields.every(([name, node]) => isDeepStrictEqual(properties[name], node));
+  const known = new Set(['type', ...(isMessage ? messageFields.map(([name]) => name) : [])]);
+  const names = new Map<string, string[]>();
+  for (const [name, node] of Object.entries(properties)) {
+    if (known.has(name)) continue;
+    const meaning = [formOf(node), node.description ?? ''].filter((part) => part !== '').join('. ');
+    const alike = names.get(meaning) ?? [];
+    names.set(meaning, [...alike, `\`${name}${required.includes(name) ? '' : '?'}\``]);
+  }
+  const lines = [...names].map(([meaning, alike]) => `- ${alike.join(', ')}: ${meaning}`);
+  return [...(isMessage ? ['- the fields of `message`'] : []), ...lines].join('\n');
+}
+
+function withLead(lead: string, list: string): string[] {
+  return list === '' ? [] : [lead, list];
 }
 
 /** Describes the values that a schema accepts, in a few words. */
@@ -220,7 +243,7 @@ function formOf(node: SchemaNode & { pattern?: string }): string {
   if (node.$ref !== undefined) return definitions[node.$ref.slice('#/$defs/'.length)]?.title ?? '';
   if (node.not !== undefined) return 'absent';
   if (node.anyOf !== undefined) return node.anyOf.map(formOf).join(' or ');
-  if (node.pattern !== undefined) return `\`${node.pattern.replaceAll('|', '\\|')}\``;
+  if (node.pattern !== undefined) return `\`${node.pattern}\``;
   if (Array.isArray(node.type)) return node.type.join(' or ');
   switch (node.type) {
     case 'string':

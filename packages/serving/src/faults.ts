@@ -6,7 +6,7 @@ export type Fault = (point: string) => void;
 /** A fault port that does nothing, for every run that is no fault test. */
 export const noFault: Fault = () => {};
 
-/** The points on a message's path at which a fault test can make a process die. docs/guide/reliability.md explains each. */
+/** The points on a message's path at which a fault test can make a process die. docs/evidence.md explains each. */
 export const faultPoints = [
   'broker.deliver.before_commit',
   'broker.deliver.after_commit',

@@ -58,7 +58,7 @@ These take longer, or need a terminal. They were seen on 2026-11-28 with the sam
   resets that in opencode, kilo and copilot, not in codex and qwen; cline asks for none.
 - copilot and qwen leave a server running that ignores its closed input and SIGTERM.
 - claude on its terminal does not wait for its servers: a prompt of the first seconds goes out without their tools. Only
-  there it declares the extension for [tasks](guide/tasks.md).
+  there it declares the extension for [tasks](guide/resources.md#tasks).
 - Over HTTP claude, codex and copilot begin a new session after a 404. claude and codex repeat the call, copilot does
   not.
 - After a kill -9 of our shim in a call, claude calls again through a new one. codex and copilot have to be restarted, as

@@ -54,9 +54,7 @@ export const messageHeaderFields = {
   thread: z
     .string()
     .optional()
-    .describe(
-      'The thread of messages that it belongs to. A reply has that of its request. Absent: its `correlation_id`, else its `id`.',
-    ),
+    .describe('Its thread. A reply has that of its request. Absent: its `correlation_id`, else its `id`.'),
   created_at: z.number().describe('The broker’s clock, for display only.'),
   remaining_ms: z.number().optional().describe('Lifetime left. Count it down on a monotonic clock.'),
   attempt: z.int().optional().describe('From 2 on, after attempts that failed.'),
