@@ -95,7 +95,9 @@ test.each(['a2a.task.stored', 'a2a.task.asked', 'a2a.answer.stored'])(
     {
       await using dying = await startBridge(stage, point);
       const client = await a2aClient(dying.url, token);
-      await expect(send(client, sent)).rejects.toThrow();
+      // An answer that is not on the disk yet may reach its caller: it waits at the broker, too.
+      const answer = await send(client, sent).then(answerOf, () => undefined);
+      expect([undefined, ...(point === 'a2a.answer.stored' ? ['heard: once'] : [])]).toContain(answer);
       await dying.ended;
     }
     await using bridge = await startBridge(stage);

@@ -9,6 +9,7 @@ import { placeHold, readHistory, releaseHolds } from '@signalbox/client/operator
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { a2aClient, answerOf, escapedPost, message, send, sending, ways } from '../support/a2a/a2a-client.ts';
 import { type A2aStage, type Served, startA2aStage } from '../support/a2a/a2a-stage.ts';
+import { signalbox } from '../support/cli/command-line.ts';
 
 let stage: A2aStage;
 let rosa: Served;
@@ -203,4 +204,19 @@ test('The largest message passes, whatever its escaping; a larger one gets an er
   });
   const tooLong = { code: -32602, message: expect.stringContaining(`at most ${messageBytes}`) };
   expect(await post(`${fits}y`)).toMatchObject({ error: tooLong });
+});
+
+test('up says where the agents are, and config check what callers may do too much.', async () => {
+  const { origin, agents } = stage.ready.a2a;
+  expect(agents).toEqual({
+    rosa: `${origin}/a2a/rosa`,
+    crew: `${origin}/a2a/crew`,
+    barred: `${origin}/a2a/barred`,
+  });
+  const { stdout, stderr } = await signalbox(['config', 'check', '--config', 'signalbox.yaml'], {
+    cwd: stage.directory,
+  });
+  expect(stdout + stderr).toContain(
+    "callers from outside with the role 'outside' may write to ria; write roles.outside:",
+  );
 });

@@ -19,6 +19,7 @@ async function admin(
 const params = {
   ...{ agent: 'a', role: 'worker', id: 'none', since: 0, seq: 1, seqs: [1], on: false, thread: 't' },
   ...{ directory: '/no/such/place', kind: 'change' },
+  ...{ last_ms: 1000, of: [{ metric: 'signalbox_store_bytes' }] },
 };
 
 it('of an observer show what happens without bodies, and change nothing', async () => {

@@ -198,7 +198,7 @@ test('A call is approved for a time, the next one passes, and a revoked one asks
   await using opened = await openPage();
   const { page } = opened;
   await openApprovals(page, here);
-  await page.getByRole('button', { name: count }).click();
+  await page.getByRole('button', { name: 'counter:count' }).click();
   await page.getByRole('button', { name: 'Approve…' }).click();
   await page.getByRole('combobox').selectOption('15m');
   await page.getByText('nobody is asked').waitFor();
@@ -259,7 +259,7 @@ test('A token that only approves sees the calls of its roles and nothing else, d
   expect(await page.getByRole('navigation', { name: 'Views' }).textContent()).toBe('Approvals');
   const bea = await here.stack.executor('bea', 'builder');
   const called = bea.execute({ name: count, arguments: { n: 1 } });
-  await page.getByRole('button', { name: count }).click();
+  await page.getByRole('button', { name: 'counter:count' }).click();
   await page.getByRole('button', { name: 'Approve…' }).click();
   await page.getByRole('button', { name: 'Approve once' }).click();
   expect(await called).toHaveProperty('result.success', true);

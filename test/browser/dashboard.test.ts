@@ -78,8 +78,7 @@ test('A timeline is searched by tool and by outcome, stands in the address, and 
   expect(page.url()).toContain('tool=counter__ec');
   await page.locator('.line').click();
   const tree = await page.locator('.tree').textContent();
-  for (const part of ['mcp_request', 'tool call', 'mcp_reply', 'mcp_counter__echo'])
-    expect(tree).toContain(part);
+  for (const part of ['mcp_request', 'tool call', 'mcp_reply', 'counter:echo']) expect(tree).toContain(part);
   await page.reload();
   await expect.poll(() => page.locator('.line').count()).toBe(1);
   await show(page, here, 'timeline?outcome=locked');
@@ -242,16 +241,20 @@ test('A page of another port of this machine can neither change anything with th
 });
 
 test('No view has a serious violation of accessibility, and each works on a screen of 360 pixels, dark and light.', async () => {
-  await using here = await startDashboardStack();
+  const keepBodies = { kinds: ['task', 'note'], ageMs: 86_400_000, bytes: 1_000_000 };
+  await using here = await startDashboardStack({ broker: { keepBodies } });
   await sendHostileTexts(here.stack);
   const bea = await here.stack.executor('bea', 'builder');
   await bea.execute({ name: 'mcp_counter__echo', arguments: { text: 'x' } });
   const views = [
     '',
     'agents?agent=mallory',
+    'conversations',
+    `conversations?thread=${encodeURIComponent('<i>&"thread')}`,
     'timeline',
     'dead',
     'calls',
+    'tools?role=builder&tool=counter:echo',
     'servers?server=counter',
     'system',
     'system?part=audit',

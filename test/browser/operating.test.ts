@@ -29,16 +29,16 @@ test('A call that runs is cancelled in the page, which says before and after tha
   const { page, problems } = opened;
   await open(page, here, 'calls');
   await page.getByText('1 running, 0 waiting').waitFor();
-  await page.getByRole('row').filter({ hasText: 'mcp_counter__slow' }).click();
+  await page.getByRole('row').filter({ hasText: 'counter:slow' }).click();
   await page.getByLabel('Reason, which the agent is told').fill('wrong branch');
   await page.getByRole('button', { name: 'Cancel call…' }).click();
   await page.getByText('It runs: it may take effect all the same.').waitFor();
   await page.getByRole('button', { name: 'Cancel call' }).click();
-  await page.getByText('mcp_counter__slow is cancelled. It may have run').waitFor();
+  await page.getByText('counter:slow is cancelled. It may have run').waitFor();
   expect(await called).toMatchObject({
     error: { code: 'cancelled', message: expect.stringContaining('wrong branch'), may_have_run: true },
   });
-  await page.getByRole('row').filter({ hasText: 'mcp_counter__echo' }).click();
+  await page.getByRole('row').filter({ hasText: 'counter:echo' }).click();
   const result = page.getByRole('region', { name: 'Result' });
   await expect.poll(() => result.textContent()).toContain('the answer');
   expect(problems).toEqual([]);

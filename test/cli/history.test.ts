@@ -43,8 +43,8 @@ test('History shows a request, the tool call it caused and the answer as one gro
   const table = await workspace.run(['history', ...operator]);
   expect(table).toMatchObject({ code: 0, stderr: '' });
   expect(table.stdout).toMatch(/^TIME +FROM +TO +WHAT +OUTCOME +ID$/m);
-  expect(table.stdout).toMatch(/^\S+Z +researcher-1 +everything +call mcp_everything__echo +ok/m);
+  expect(table.stdout).toMatch(/^\S+Z +researcher-1 +everything +call everything:echo +ok/m);
   expect(table.stdout).not.toContain('mcp_request');
   const whole = await workspace.run(['history', '-v', ...operator]);
-  expect(whole.stdout).toMatch(/^ +\+[\d.]+ m?s +researcher-1 +everything +call mcp_everything__echo +ok/m);
+  expect(whole.stdout).toMatch(/^ +\+[\d.]+ m?s +researcher-1 +everything +call everything:echo +ok/m);
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { jsonOf } from '../support/cli/command-line.ts';
 import { startWorkspace } from '../support/cli/workspace.ts';
 
-test('The matrix shows which role may call which tool, and for which calls a person is asked; only operators see it.', async () => {
+test('The matrix shows which role may call which tool, and for which calls a person is asked; only operators see it. Tools have one name for people.', async () => {
   await using workspace = await startWorkspace();
   const place = ['--config', 'signalbox.yaml'];
   const { code, stdout } = await workspace.run(['tools', 'matrix', '--server', 'files', ...place]);
@@ -37,6 +37,14 @@ test('The matrix shows which role may call which tool, and for which calls a per
     const refused = await workspace.run(['tools', 'matrix', ...wrong, ...place]);
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(near) });
   }
+  // A tool that one server has needs no server's name, and is shown with it.
+  const held = await workspace.run(['hold', '--tool', 'write_file', '--reason', 'look first', ...place]);
+  expect(held).toMatchObject({ code: 0, stdout: expect.stringContaining("'files:write_file'") });
+  const released = await workspace.run(['release', '--tool', 'write_file', ...place]);
+  expect(released).toMatchObject({ code: 0, stdout: expect.stringContaining("'files:write_file'") });
+  const list = await workspace.run(['tools', 'list', '--role', 'clerk', ...place]);
+  expect(list.stdout).toMatch(/^everything:echo /m);
+  expect(list.stdout).not.toContain('mcp_');
   const { env } = await workspace.agent('ann', 'researcher');
   expect(await workspace.run(['tools', 'matrix'], env)).toMatchObject({ code: 77, stdout: '' });
 });

@@ -73,7 +73,7 @@ test('tools explain names the rule, tools search finds by what a tool does, serv
   ]);
   expect(allowed).toMatchObject({ allowed: true, server: 'plain' });
   expect(allowed).toEqual(explained('allowlist', { rule: "roles.researcher.tools: 'mcp_plain__drop'" }));
-  expect(refused).toMatchObject({ code: 0, stdout: expect.stringContaining('nearest: mcp_plain__echo') });
+  expect(refused).toMatchObject({ code: 0, stdout: expect.stringContaining('nearest: plain:echo') });
   expect(words).toMatchObject({ code: 2, stderr: expect.stringContaining('the role comes first') });
   expect((jsonOf(found) as { tools: { name: string }[] }).tools[0]?.name).toBe('mcp_plain__echo');
   expect(discovered.code).toBe(1);

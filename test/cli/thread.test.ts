@@ -56,7 +56,7 @@ test('A thread is read as a transcript: who said what, and which tools were call
     expect.stringMatching(/^TIME {2}ann → bob {2}ask {2}\S+$/),
     '  | Where are the notes?',
     '  | [redacted]',
-    expect.stringMatching(/^TIME {4}bob called mcp_everything__echo of everything: ok, /),
+    expect.stringMatching(/^TIME {4}bob called everything:echo: ok, /),
     expect.stringMatching(/^TIME {2}bob → ann\S* {2}reply {2}\S+$/),
     '  | Echo: Where are the notes?',
     '  | [redacted]',
@@ -167,7 +167,7 @@ test('History has the first line of each text for operators alone, and folds the
   const plain = await history();
   expect(plain).toMatch(/^TIME +FROM +TO +WHAT +OUTCOME +ID +TEXT$/m);
   expect(plain).toMatch(/ann +operator +note in lines .* line-1 +What is new\?$/m);
-  expect(plain).toMatch(/T.*Z +ann +everything +call mcp_everything__echo/);
+  expect(plain).toMatch(/T.*Z +ann +everything +call everything:echo/);
   expect(plain).not.toMatch(/mcp_request|mcp_reply|ghp_/);
   const verbose = await history('-v');
   expect(verbose).toMatch(/mcp_request/);

@@ -11,6 +11,7 @@ import { clientsPage } from '../support/clients/clients-page.ts';
 import { runDirectly } from '../support/clients/direct-record.ts';
 import { normalised } from '../support/clients/normalised.ts';
 import { type ClientPlace, makePlace } from '../support/clients/run-client.ts';
+import { acpPackages } from '../support/clients/served-agents.ts';
 import { runThrough, startThrough } from '../support/clients/through-record.ts';
 import { root } from '../support/packages/documented-programs.ts';
 import { differencesOf } from '../support/servers/differences.ts';
@@ -128,7 +129,7 @@ async function install(clis: readonly AgentCli[]): Promise<void> {
   await mkdir(cache, { recursive: true });
   const manifest = join(cache, 'package.json');
   await access(manifest).catch(() => writeFile(manifest, '{"name":"clients","private":true}\n'));
-  const packages = clis.map((cli) => `${cli.package}@${cli.version}`);
+  const packages = [...clis.map((cli) => `${cli.package}@${cli.version}`), ...acpPackages(clis)];
   print(`npm installs in ${cache}:\n  ${packages.join('\n  ')}`);
   const npm = (...args: string[]) => execute('npm', [...args, '--loglevel=error'], { cwd: cache });
   await npm('install', '--no-audit', '--no-fund', '--ignore-scripts', ...packages);

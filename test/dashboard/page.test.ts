@@ -49,7 +49,7 @@ test.runIf(chromiumPath !== undefined || process.platform === 'linux')(
     await page.goto(`${here.origin}/ui/#/approvals?id=${id}`);
     await page.getByRole('button', { name: 'Approve…' }).click();
     await page.getByRole('button', { name: 'Approve once' }).click();
-    await page.getByText('Approved: mcp_counter__count of eve is called').waitFor();
+    await page.getByText('Approved: counter:count of eve is called').waitFor();
     expect(await called).toHaveProperty('result.success', true);
     expect(here.runs()).toBe(1);
     // A decided call disappears at once, before the page reads again by itself.

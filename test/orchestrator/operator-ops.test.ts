@@ -7,6 +7,7 @@ import {
   discoveryReplySchema,
   explanationSchema,
   operationPermissions,
+  sampledMetrics,
   searchReplySchema,
   serverReplySchema,
   serversReplySchema,
@@ -55,12 +56,14 @@ test('operators see, stop, start and reload servers; nobody else does', async ()
     const backup = { directory: '/b', backup_id: 'b' };
     const call = { agent: 'rita', request_id: 'r1' };
     const offer = { kind: 'prompt', name: 'x', seen: 'x' };
+    const samples = { last_ms: 1000, of: [{ metric: sampledMetrics.orchestrator[0] }] };
     const body = {
       op,
       server: 'counter',
       role: 'reader',
       tool: echo,
       ...offer,
+      ...samples,
       ...backup,
       ...decision,
       ...call,

@@ -67,7 +67,11 @@ test('An error of the model is no answer, although codex and copilot end the tur
   expect(await failure(copilot, 'pilot', [{ text: 'Error: 400 bad request' }])).toBe(
     'its agent failed: Error: 400 bad request',
   );
-  expect(await stage.ask('pilot', [{ text: 'All is well.' }])).toBe('All is well.');
+  const retries = { text: 'Info: Request failed due to a transient API error. Retrying...' };
+  expect(await failure(copilot, 'pilot', [retries, retries, { text: 'Error: retried, 529' }])).toBe(
+    'its agent failed: Error: retried, 529',
+  );
+  expect(await stage.ask('pilot', [retries, { text: 'All is well.' }])).toBe('All is well.');
 });
 
 test('A session is resumed or loaded, without what the agent repeats then; one that is gone is replaced, and one that can not be read fails the turn.', async () => {
@@ -139,6 +143,18 @@ test('An agent that nobody is signed in to keeps its mail, and one that speaks a
   await expect
     .poll(() => served.events('program_failing'))
     .toMatchObject([{ reason: 'its agent failed: error -32000: Authentication required' }]);
+  // More tries than a message has attempts, and none of them counts.
+  await expect.poll(() => served.events('turn_ended').length).toBeGreaterThan(6);
+  const tries = served.events('turn_started').flatMap(({ messages }) => messages as { attempt: number }[]);
+  expect(tries.every(({ attempt }) => attempt === 1)).toBe(true);
+  expect((await stage.command('dead', 'list', '--json', '--inbox', 'stranger')).stdout).toContain(
+    '"messages":[]',
+  );
+  // A message with a deadline is given up before it, so that its sender is told why.
+  expect(await stage.asker.request('stranger', 'ask', 'soon', { timeoutMs: 5_000 })).toMatchObject({
+    status: 'undeliverable',
+    detail: expect.stringMatching(/^program_unavailable: .*Authentication required/),
+  });
   withdrawing.abort();
   await asked;
   await using second = await serveAcp(stage.workspace, 'second', { words: ['version-2'] });

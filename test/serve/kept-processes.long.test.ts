@@ -140,3 +140,28 @@ test.each(['agent', 'serve', 'face', 'broker'] as const)(
     expect(await readdir(join(served.home, 'run'))).toEqual([]);
   },
 );
+
+test('A thread of a group goes on in its process at the member that kept it, and at another one only after that has ended.', async () => {
+  const args = [...keep, '--count', '2', '--group', 'role:researcher'];
+  await using served = await serveAcp(stage.workspace, 'member', { args });
+  await expect.poll(() => served.events('serving')).toHaveLength(2);
+  const started = () => served.events('turn_started');
+  for (let turn = 1; turn <= 4; turn++) {
+    expect(await stage.ask('role:researcher', 'hi', { thread: 'T' })).toContain(`session-1, turn ${turn}`);
+    const [last, now] = started().slice(-2);
+    if (turn > 1 && last?.agent === now?.agent) expect(now).toMatchObject({ pid: last?.pid, kept: true });
+    if (turn > 1 && last?.agent !== now?.agent) expect(isRunning(Number(last?.pid))).toBe(false);
+  }
+  const busy = stage.ask('role:researcher', [{ when: 'go' }, { text: 'was busy' }], { thread: 'X' });
+  await expect.poll(() => started().length).toBe(5);
+  for (let turn = 5; turn <= 6; turn++)
+    expect(await stage.ask('role:researcher', 'hi', { thread: 'T' })).toContain(`session-1, turn ${turn}`);
+  const [fifth, sixth] = started().slice(-2);
+  expect(sixth).toMatchObject({ agent: fifth?.agent, pid: fifth?.pid, kept: true });
+  await served.touch('go');
+  expect(await busy).toBe('was busy');
+  // The broker hands messages to free members in turn.
+  const reasons = served.events('kept_ended').map(({ reason }) => reason);
+  expect(reasons).toContainEqual(expect.stringMatching(/^member-\d goes on with its thread$/));
+  await served.stop();
+});

@@ -8,4 +8,5 @@ export type { MailboxRule, MailboxRules } from './roles/mailbox-rules.ts';
 export type { RepeatLists } from './roles/repeat-lists.ts';
 export { type OfferPatterns, RoleOfferAllowlist } from './roles/role-offer-allowlist.ts';
 export { type AllowlistRule, RoleToolAllowlist, type UnlistedRoles } from './roles/role-tool-allowlist.ts';
+export type { ToolRule } from './roles/tool-pattern.ts';
 export type { CallLimits, ServerLimits } from './scheduling/call-limits.ts';

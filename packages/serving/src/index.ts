@@ -1,5 +1,6 @@
 // For our own packages and programs only: anything here may change in any version.
 
+export { serverPart } from '@signalbox/protocol/tool-label';
 export { type Backoff, backoffMs } from './backoff.ts';
 export { boundedText } from './bounded-text.ts';
 export { Budget } from './budget.ts';
@@ -27,7 +28,7 @@ export { type ListPlace, PassingList } from './passing-list.ts';
 export { PassingMap } from './passing-map.ts';
 export { renewalCommand } from './renewal-command.ts';
 export { RestartBudget } from './restart-budget.ts';
-export { clashingServers, serverPart } from './server-part.ts';
+export { clashingServers } from './server-part.ts';
 export { SharedRoom, type Shortage } from './shared-room.ts';
 export { type SliceReader, Slices, unitsPerSlice } from './slices.ts';
 export { late, longestTimerMs, timerMs, within } from './time-limit.ts';

@@ -1,7 +1,4 @@
-/** Returns the form that the name of a server has in the names of its tools: `mcp_{server part}__{tool}`. */
-export function serverPart(server: string): string {
-  return server.toLowerCase().replace(/[^a-z0-9]/g, '_');
-}
+import { serverPart } from '@signalbox/protocol/tool-label';
 
 /**
  * Finds two servers whose tools cannot be distinguished by name: a pattern such as `mcp_files__*` for the tools of the first would match

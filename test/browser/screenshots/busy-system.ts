@@ -58,6 +58,11 @@ export async function startBusySystem(): Promise<DashboardStack> {
     const args = ['--disable-warning=ExperimentalWarning', script, listOf(name), says];
     hosted[name] = { type: 'stdio', command: process.execPath, args };
   }
+  hosted.billing = {
+    type: 'stdio',
+    command: process.execPath,
+    args: ['-e', "console.error('BILLING_KEY is not set'); process.exit(1)"],
+  };
   const here = starting.use(
     await startDashboardStack({
       counter: false,
@@ -167,7 +172,10 @@ async function play(
       'Fourteen sources. Twelve say that full jitter ends a retry storm sooner than equal jitter.\nTwo disagree: they measure a single client.',
     ],
     ['researcher-2', 'The second paper counts retries, not load. I would leave it out.'],
-    ['writer-1', 'Then chapter 3 says: use full jitter, and cap the wait.'],
+    [
+      'writer-1',
+      '**Chapter 3**, as it stands:\n\n1. Use full jitter.\n2. Cap the wait at `30 s`.\n\n| jitter | load |\n| --- | --- |\n| full | 0.4 |\n| equal | 0.7 |',
+    ],
   ] as const)
     await agents.get(from)!.deliver({ to: 'planner', kind: 'note', thread: 'retry-storms', body: { text } });
   await using writing = await agents.get('writer-1')!.subscribe();

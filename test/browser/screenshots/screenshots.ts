@@ -26,8 +26,8 @@ const views: readonly { name: string; path: string; open?: (page: Page) => Promi
   },
   { name: 'dead-letters', path: 'dead' },
   { name: 'calls', path: 'calls?agent=builder-1&id=tests-2.4.0' },
-  { name: 'tools', path: 'tools?role=builder&tool=mcp_deploy__release' },
-  { name: 'servers', path: 'servers?server=github' },
+  { name: 'tools', path: 'tools?role=builder&tool=deploy:release' },
+  { name: 'servers', path: 'servers?server=billing' },
   {
     name: 'system',
     path: 'system',

@@ -60,7 +60,7 @@ export const namedCompletions: readonly (readonly [
 ])[] = [
   ['send', 'ro', ['rosa', 'roy']],
   ['tail', '--agent ro', ['rosa', 'roy']],
-  ['tools list', '--as re', ['researcher']],
+  ['tools list', '--role re', ['researcher']],
   ['servers show', 'pl', ['plain']],
   ['tools call', 'mcp_', ['mcp_plain__look']],
 ];
@@ -92,7 +92,7 @@ export const completions: readonly (readonly [typed: string, offered: readonly s
   ['signalbox token issue --pe', ['--permissions']],
   ['signalbox token issue --permissions ', ['observer', 'operator']],
   ['signalbox ps --jso', ['--json']],
-  ['signalbox tools --a', ['--agent', '--as']],
+  ['signalbox tools --ro', ['--role']],
   ['signalbox send --agent up --kin', ['--kind']],
   ['signalbox send --agent ', []],
   ['signalbox inbox --limit 3 sh', ['show']],

@@ -24,14 +24,23 @@ export interface ModelNotes {
 /** A local imitation of the APIs of models, behind which a script answers. Disposing it stops it. */
 export interface ScriptedModel extends AsyncDisposable, ModelNotes {
   readonly url: string;
+  /** The number of requests that it refused. */
+  readonly refused: number;
 }
+
+/** Says how the model takes a request now: it refuses it with a status of HTTP, answers it never, or as usual. */
+export type Mood = number | 'silent' | 'usual';
 
 /**
  * Starts it. The model takes the steps in turn, each when it has read the results of the one before. A tool that is not in its list is
  * looked for once with the client's own search for tools, and left out if it is not found.
  */
-export async function startScriptedModel(steps: readonly Step[]): Promise<ScriptedModel> {
+export async function startScriptedModel(
+  steps: readonly Step[],
+  mood: () => Mood = () => 'usual',
+): Promise<ScriptedModel> {
   const [tools, read] = [new Map<string, ListedTool>(), new Map<string, unknown>()];
+  let refused = 0;
   const sent: string[] = [];
   const first: ListedTool[] = [];
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -41,6 +50,16 @@ export async function startScriptedModel(steps: readonly Step[]): Promise<Script
     if (!dialect || request.method !== 'POST') {
       response.writeHead(path.endsWith('/models') ? 200 : 404, { 'content-type': 'application/json' });
       response.end(path.endsWith('/models') ? '{"object":"list","data":[]}' : '{}');
+      return;
+    }
+    const now = mood();
+    if (now === 'silent') return;
+    if (typeof now === 'number') {
+      refused++;
+      response.writeHead(now, { 'content-type': 'application/json' });
+      response.end(
+        JSON.stringify({ type: 'error', error: { type: 'imitated', message: `imitated ${now}` } }),
+      );
       return;
     }
     const { tools: listed, results, isStream } = dialect.read(body, path);
@@ -74,6 +93,9 @@ export async function startScriptedModel(steps: readonly Step[]): Promise<Script
     first,
     sent,
     read,
+    get refused() {
+      return refused;
+    },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();

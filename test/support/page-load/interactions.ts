@@ -115,7 +115,7 @@ export const interactions: Readonly<Record<string, Interaction>> = {
     return answers;
   },
   'search the timeline': async (page, probe) => {
-    await page.getByLabel('Tool').click();
+    await page.getByRole('searchbox').click();
     const answers = await type(page, probe, 'echo');
     answers.push(await probe.measure(() => page.getByRole('link', { name: 'Clear' }).click(), read(page)));
     return answers;

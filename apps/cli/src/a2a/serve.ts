@@ -14,7 +14,7 @@ import { listenOption } from '../daemons/listen-option.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { returnIdleMemory } from '../process/idle-memory.ts';
 import { logInto, openLog } from '../process/log.ts';
-import { stopRequested } from '../process/stop-signals.ts';
+import { firstEnd, stopRequested } from '../process/stop-signals.ts';
 import { ownVersion } from '../process/version.ts';
 
 /** The options of `signalbox a2a serve`. */
@@ -74,7 +74,9 @@ export async function a2aServe(flags: A2aServeFlags): Promise<void> {
   const ready: A2aReady = { origin: bridge.origin, agents: bridge.urls };
   announceReady({ ...ready, pid: process.pid }, readyLines(bridge, place.url), flags);
   using _memory = returnIdleMemory(logInto(log, 'debug'));
-  log.info({ reason: await stop }, 'ending');
+  const end = await firstEnd<string | Error>(stop, bridge.failed);
+  if (end instanceof Error) throw end;
+  log.info({ reason: end }, 'ending');
 }
 
 function readyLines({ urls }: RunningA2a, broker: string): string[] {

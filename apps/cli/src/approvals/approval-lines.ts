@@ -1,4 +1,5 @@
 import { type Approval, readJson, type StandingApproval } from '@signalbox/protocol';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, factLines, linesOf, oneLine, tableLines } from '../terminal/output.ts';
 
@@ -11,7 +12,7 @@ export function approvalTable(approvals: readonly Approval[], now: number): stri
     stateOf(approval, now),
     approval.agent,
     approval.role,
-    approval.tool,
+    toolLabel(approval),
     oneLine(approval.arguments ?? '-', argumentsLength),
     `${formatDuration(now - approval.created_at)} ago`,
   ]);
@@ -27,7 +28,7 @@ export function approvalLines(approval: Approval, now: number): string[] {
       ['approval', id],
       ['state', stateOf(approval, now)],
       ['agent', `${agent} (role ${role})`],
-      ['tool', server === undefined ? tool : `${tool} (server ${server})`],
+      ['tool', toolLabel({ tool, server })],
       ['rule', rule],
       ['asked', new Date(approval.created_at).toISOString()],
       ['deadline', new Date(approval.deadline_at).toISOString()],
@@ -59,8 +60,8 @@ export function approvalLines(approval: Approval, now: number): string[] {
 
 /** Returns a line for something that happened to an approval, for people who watch. */
 export function watchLine(approval: Approval, now: number): string {
-  const { id, agent, tool, arguments: args = '' } = approval;
-  const what = `${id}  ${stateOf(approval, now)}  ${agent}  ${tool}`;
+  const { id, agent, arguments: args = '' } = approval;
+  const what = `${id}  ${stateOf(approval, now)}  ${agent}  ${toolLabel(approval)}`;
   return approval.state === 'pending' ? `${what}  ${oneLine(args, argumentsLength)}` : what;
 }
 
@@ -70,7 +71,7 @@ export function standingTable(standing: readonly StandingApproval[], now: number
     id,
     agent,
     role,
-    tool,
+    toolLabel({ tool }),
     `in ${formatDuration(until - now)}`,
     deciderText(by),
     oneLine(reason ?? '-', argumentsLength),

@@ -6,6 +6,7 @@ import {
   revokeStandingApproval,
 } from '@signalbox/client/operator';
 import { type Approval, SignalboxError } from '@signalbox/protocol';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import { type Session, withSession } from '../connection/client-session.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { stopRequested } from '../process/stop-signals.ts';
@@ -70,7 +71,9 @@ export async function revokeStanding(id: string, flags: ToolsFlags): Promise<voi
     { changes: !flags.json },
   );
   if (flags.json) return printJson({ revoked });
-  printLines(`standing approval ${id} is over: calls of ${revoked.tool} by ${revoked.agent} ask again.`);
+  printLines(
+    `standing approval ${id} is over: calls of ${toolLabel(revoked)} by ${revoked.agent} ask again.`,
+  );
 }
 
 /** Prints what waits, and each change, until the process is asked to end. */

@@ -1,5 +1,6 @@
 import { decideApproval } from '@signalbox/client/operator';
 import { type DecideReply, maxStandingMs, minStandingMs, SignalboxError } from '@signalbox/protocol';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import { withSession } from '../connection/client-session.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { formatDuration } from '../terminal/duration.ts';
@@ -37,8 +38,8 @@ export async function decide(id: string, verdict: 'approve' | 'deny', flags: Dec
 }
 
 function decidedLines({ approval, standing }: DecideReply): string[] {
-  const { id, state, tool, agent, kept_until: keptUntil } = approval;
-  const call = `the call of ${tool} by ${agent}`;
+  const { id, state, agent, kept_until: keptUntil } = approval;
+  const call = `the call of ${toolLabel(approval)} by ${agent}`;
   const approved =
     keptUntil === undefined
       ? `${call} runs unless its caller is gone`

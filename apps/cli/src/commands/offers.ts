@@ -47,7 +47,7 @@ function listCommand(
   list: (flags: OffersListFlags) => Promise<void>,
 ): Command {
   const command = withConnectionOptions(new Command('list').description(description)).option(
-    '--as <role>',
+    '--role <role>',
     `list the ${what} of this role instead, for operators and observers`,
     roleOption,
   );
@@ -55,7 +55,7 @@ function listCommand(
   withExamples(
     withJsonOption(command),
     `signalbox ${what} list --token-file researcher.token`,
-    `signalbox ${what} list --as researcher`,
+    `signalbox ${what} list --role researcher`,
   );
   return command.action(list);
 }

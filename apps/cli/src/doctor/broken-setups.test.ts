@@ -514,6 +514,36 @@ test('It finds that something else has the port of the orchestrator, with a brok
   }
 });
 
+test('It says whether the bridge to clients of A2A answers, or could listen.', async () => {
+  const server = createHttpServer((_, response) => response.writeHead(404).end()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const section = { listen: address, agents: { rosa: { description: 'answers' } }, roles: ['outside'] };
+  const outside = { tools: [], send: { to: ['rosa'], kinds: ['ask'] } };
+  const text = JSON.stringify({
+    broker: { data: './state', listen: '127.0.0.1:0' },
+    roles: { outside },
+    a2a: section,
+  });
+  const place = setup({ 'signalbox.yaml': text });
+  const bridge = async (data = place.data) =>
+    (await examined(place, { servers: false, data })).filter(({ check }) => check === 'a2a');
+  const { dataDir } = running;
+  try {
+    expect(await bridge()).toMatchObject([{ status: 'failed', fix: expect.stringContaining('a2a.listen') }]);
+    expect(await bridge(dataDir)).toMatchObject([
+      { status: 'warning', text: expect.stringContaining('another program answers') },
+    ]);
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+  expect(await bridge()).toMatchObject([{ status: 'ok', text: `${address} is free` }]);
+  expect(await bridge(dataDir)).toMatchObject([
+    { status: 'warning', text: expect.stringContaining(`nobody answers at ${address}`) },
+  ]);
+});
+
 test('A pipe, a folder, a link to itself and a huge file that look like tokens are named and not read.', async () => {
   const place = setup();
   await promisify(execFile)('mkfifo', [join(place.cwd, 'pipe.token')]);

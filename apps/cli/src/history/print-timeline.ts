@@ -2,6 +2,7 @@ import type { BrokerClient } from '@signalbox/client';
 import { readTexts, readTimeline, type TimelineEntry, type TimelineGroup } from '@signalbox/client/operator';
 import { shownExcerpt } from '@signalbox/mcp-host/redaction';
 import { isPermitted, operationPermissions, permissionsOfRole } from '@signalbox/protocol';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { orchestratorOf } from '../connection/orchestrator-request.ts';
@@ -119,14 +120,20 @@ function entryCells(entry: TimelineEntry): string[] {
     const { agent, server, tool, state, outcome, started_at, finished_at, request_id } = entry;
     const took =
       finished_at === undefined ? '' : ` after ${formatElapsed(finished_at - (started_at ?? entry.at))}`;
-    return [agent, server ?? '-', `call ${tool}`, `${outcome ?? state}${took}`, request_id];
+    return [
+      agent,
+      server ?? '-',
+      `call ${toolLabel({ tool, server })}`,
+      `${outcome ?? state}${took}`,
+      request_id,
+    ];
   }
   if (entry.what === 'approval') {
     const { agent, tool, state, ended_at, by, reason, id } = entry;
     const who = by === undefined ? '' : ` by ${by.agent}`;
     const after = ended_at === undefined ? '' : ` after ${formatElapsed(ended_at - entry.at)}`;
     const why = reason === undefined ? '' : ` (${oneLine(reason, 60)})`;
-    return [agent, '-', `approval of ${tool}`, `${state}${who}${after}${why}`, id];
+    return [agent, '-', `approval of ${toolLabel({ tool })}`, `${state}${who}${after}${why}`, id];
   }
   const { from_agent, inbox, kind, thread, outcome, settled_at, reason, id } = entry;
   const after = settled_at === undefined ? '' : ` after ${formatElapsed(settled_at - entry.at)}`;

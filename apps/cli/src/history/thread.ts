@@ -10,6 +10,7 @@ import { bodyWithoutSecrets, shownExcerpt } from '@signalbox/mcp-host/redaction'
 import { SignalboxError } from '@signalbox/protocol';
 import { bodyTextOf } from '@signalbox/protocol/body-text';
 import { quotedLines } from '@signalbox/protocol/internal';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { orchestratorOf } from '../connection/orchestrator-request.ts';
@@ -144,13 +145,13 @@ function entryLines(entry: ShownEntry): string[] {
       finished_at === undefined ? '' : `, ${formatElapsed(finished_at - (started_at ?? entry.at))}`;
     const bytes = [request_bytes, reply_bytes].map((n) => (n === undefined ? '?' : byteSize(n))).join(' → ');
     return [
-      `${time}    ${agent} called ${cell(tool)}${server === undefined ? '' : ` of ${server}`}: ${outcome ?? state}${took}, ${bytes}`,
+      `${time}    ${agent} called ${cell(toolLabel({ tool, server }))}: ${outcome ?? state}${took}, ${bytes}`,
     ];
   }
   const { tool, state, by, reason, id } = entry;
   const who = by === undefined ? '' : ` by ${by.agent}`;
   const why = reason === undefined ? '' : `: ${oneLine(reason, 100)}`;
-  return [`${time}    approval ${id} of ${cell(tool)}: ${state}${who}${why}`];
+  return [`${time}    approval ${id} of ${cell(toolLabel({ tool }))}: ${state}${who}${why}`];
 }
 
 async function forget(id: string, flags: ThreadFlags): Promise<void> {

@@ -1,4 +1,4 @@
-import { listHolds, releaseHolds } from '@signalbox/client/operator';
+import { type HoldTarget, listHolds, queryOrchestrator, releaseHolds } from '@signalbox/client/operator';
 import { checkToolPattern } from '@signalbox/client/operator/internal';
 import { type Hold, SignalboxError } from '@signalbox/protocol';
 import { parseDuration } from '@signalbox/protocol/duration';
@@ -32,8 +32,8 @@ export interface HoldsFlags extends ConnectionFlags {
 /** Places a hold and prints it. */
 export async function hold(flags: HoldFlags): Promise<void> {
   const { agent: _held, reason, until, cancelRunning, force = false, json, ...connection } = flags;
-  const target = holdTarget(flags);
-  if (!target)
+  const named = holdTarget(flags);
+  if (!named)
     throw new SignalboxError('usage', 'no option says what is held', {
       details: { hint: 'add --agent NAME, --role ROLE, --tool PATTERN or --all' },
     });
@@ -41,6 +41,7 @@ export async function hold(flags: HoldFlags): Promise<void> {
   const answer = await withSession(
     connection,
     async (session) => {
+      const target = await wholeTarget(named, session, flags);
       if (target.on === 'tool' && !force) await checkTools(session, target.name ?? '', flags);
       return await session.client.admin('hold', {
         ...target,
@@ -75,7 +76,10 @@ export async function release(ids: string[], flags: ReleaseFlags): Promise<void>
     );
   const released = await withSession(
     connection,
-    ({ client }) => releaseHolds(client, target ?? { ids }).catch((error) => throwUnknown(error, ids)),
+    async (session) => {
+      const whole = target && (await wholeTarget(target, session, {}));
+      return await releaseHolds(session.client, whole ?? { ids }).catch((error) => throwUnknown(error, ids));
+    },
     { changes: !json },
   );
   if (json) return printJson({ released });
@@ -135,6 +139,29 @@ function holdsTable(holds: readonly Hold[], now: number): string[] {
     oneLine(one.reason, 60),
   ]);
   return tableLines(['ID', 'HOLDS', 'BY', 'SINCE', 'ENDS', 'REASON'], rows);
+}
+
+/**
+ * Names the server of a tool that is named by its own name alone. Without an answer of the orchestrator, and for any other name, the target
+ * stays as it is. Throws `usage` if several servers have the tool.
+ */
+async function wholeTarget(
+  target: HoldTarget,
+  { client, ...session }: Session,
+  flags: OrchestratorFlag,
+): Promise<HoldTarget> {
+  const { on, name = '' } = target;
+  if (on !== 'tool' || /[:*]/.test(name)) return target;
+  const orchestrator = orchestratorOf({ client, ...session }, flags);
+  const matrix = await queryOrchestrator(client, orchestrator, { op: 'matrix' }).catch(() => undefined);
+  const tools = matrix?.tools ?? [];
+  if (tools.some(({ tool }) => tool === name)) return target;
+  const found = tools.flatMap(({ server, own }) => (own === name ? [`${server}:${own}`] : []));
+  if (found.length > 1)
+    throw new SignalboxError('usage', `several servers have a tool '${name}'`, {
+      details: { hint: `name one of them: ${found.join(', ')}` },
+    });
+  return { ...target, name: found[0] ?? name };
 }
 
 /** Refuses a pattern that means no tool. Without an answer of the orchestrator the hold is placed all the same: it must not fail then. */

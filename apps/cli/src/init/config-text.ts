@@ -45,10 +45,15 @@ roles:
     tools: ["*"]
     prompts: ["*"]
     resources: ["*:*"]
-  # An example of less: tools whose own names begin like this, of any server. server:tool names one of one server.
+  # An example of less: the tools that their servers declare read-only. It counts only where definitions are pinned, as below.
+  # Others are patterns: "files:read_*" means tools of one server. signalbox tools list --role reader shows them, and
   # signalbox tools explain reader TOOL says which rule decides.
   reader:
-    tools: ["*:read_*", "*:list_*", "*:get_*"]
+    tools: [{ annotations: readOnly }]
+
+orchestrator:
+  # A tool that is new, or that its server describes in another way, is withheld until you accept it: signalbox servers accept SERVER
+  definitions: pin
 `;
 
 const broker = `broker:

@@ -4,9 +4,9 @@ import { withSession } from '../connection/client-session.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
 
-/** The options of the commands that list offers. `as` is the role whose offers are listed. */
+/** The options of the commands that list offers. `role` is that whose offers are listed. */
 export interface OffersListFlags extends ToolsFlags {
-  as?: string;
+  role?: string;
 }
 
 /** Prints the resources and templates that a role may use, by default the caller's. */
@@ -40,12 +40,12 @@ export async function listPrompts(flags: OffersListFlags): Promise<void> {
 }
 
 async function manifestFor(flags: OffersListFlags): Promise<Manifest> {
-  const { as: role } = flags;
+  const { role } = flags;
   return await withSession(flags, (session) =>
     readManifest(session.client, orchestratorOf(session, flags), role === undefined ? {} : { role }),
   );
 }
 
-function whose({ as: role }: OffersListFlags): string {
+function whose({ role }: OffersListFlags): string {
   return role === undefined ? 'your role' : `role ${role}`;
 }

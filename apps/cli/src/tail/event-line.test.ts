@@ -46,8 +46,8 @@ test('A call has its tool’s name, and how long it took once it has ended.', ()
       call: { ...call, state: 'finished', finished_at: at + 12, outcome: 'ok' },
     }),
   ]).toEqual([
-    '10:20:30.456Z  call       rosa  mcp_a__b  running  r1',
-    '10:20:30.456Z  call       rosa  mcp_a__b  ok after 12 ms  r1',
+    '10:20:30.456Z  call       rosa  a:b  running  r1',
+    '10:20:30.456Z  call       rosa  a:b  ok after 12 ms  r1',
   ]);
 });
 

@@ -1,6 +1,7 @@
 import { servedTurnsOf, type TailEvent } from '@signalbox/client/operator';
 import type { CallRecord, TailNotice } from '@signalbox/protocol';
 import { holdSubject, holdText } from '@signalbox/protocol/internal';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import { turnText } from '../agents/turn-text.ts';
 import { byteSize } from '../terminal/byte-size.ts';
 import { formatDuration, formatElapsed } from '../terminal/duration.ts';
@@ -94,6 +95,7 @@ function messageWords(event: MessageEvent): string[] {
 function callWords({
   agent,
   tool,
+  server,
   state,
   outcome,
   started_at,
@@ -104,7 +106,7 @@ function callWords({
     started_at === undefined || finished_at === undefined
       ? ''
       : ` after ${formatElapsed(finished_at - started_at)}`;
-  return ['call', agent, tool, `${outcome ?? state}${took}`, ...shortId(request_id)];
+  return ['call', agent, toolLabel({ tool, server }), `${outcome ?? state}${took}`, ...shortId(request_id)];
 }
 
 /** Returns the end of an id; its beginning is a time, which is the same for everything that happens at once. */

@@ -1,6 +1,7 @@
 import { listCalls, listOwnCalls } from '@signalbox/client/operator';
 import { maxCalls, maxOwnCalls } from '@signalbox/client/operator/internal';
 import { permissionsOfRole } from '@signalbox/protocol';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import { withSession } from '../connection/client-session.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { formatElapsed } from '../terminal/duration.ts';
@@ -36,9 +37,20 @@ export async function printCalls(flags: ToolsCallsFlags): Promise<void> {
   if (calls.length === 0)
     return printLines(running ? 'no tool call waits or runs' : 'no tool calls in that time');
   const rows = calls.map(
-    ({ agent, tool, state, received_at, started_at, finished_at, outcome, reply_kept, request_id }) => [
+    ({
       agent,
       tool,
+      server,
+      state,
+      received_at,
+      started_at,
+      finished_at,
+      outcome,
+      reply_kept,
+      request_id,
+    }) => [
+      agent,
+      toolLabel({ tool, server }),
       state,
       new Date(started_at ?? received_at).toISOString(),
       took(started_at ?? received_at, finished_at),

@@ -1,4 +1,5 @@
 import { type ExplainedStep, type Explanation, roleSchema, SignalboxError } from '@signalbox/protocol';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { textArgument } from '../messages/text-argument.ts';
 import { printJson, printLines } from '../terminal/output.ts';
@@ -31,9 +32,13 @@ export function checkRole(role: string): void {
 }
 
 function explanationLines(explanation: Explanation): string[] {
-  const { role, tool, allowed, exists, hidden, nearest, steps } = explanation;
+  const { role, allowed, exists, hidden, nearest, steps } = explanation;
+  const tool = toolLabel(explanation);
   const verdict = allowed ? `may call ${tool}` : `may not call ${tool}`;
-  const lack = nearest === undefined ? 'no tool has that name' : `no tool has that name; nearest: ${nearest}`;
+  const lack =
+    nearest === undefined
+      ? 'no tool has that name'
+      : `no tool has that name; nearest: ${toolLabel({ tool: nearest })}`;
   const facts: [string, string | undefined][] = [
     ['tool', exists ? (hidden ? 'callable by this name, but in no list' : undefined) : lack],
     ['server', serverText(explanation)],

@@ -1,15 +1,16 @@
 import { queryOrchestrator, readManifest } from '@signalbox/client/operator';
 import { roleWarning } from '@signalbox/daemon/config/internal';
 import type { ServerReport } from '@signalbox/protocol';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import { type Session, withSession } from '../connection/client-session.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { count, oneLine, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 import { listedRoles } from '../token/listed-roles.ts';
 import { notReadyLines } from './not-ready.ts';
 
-/** The options of `signalbox tools list`. `as` is the role whose tools are listed. */
+/** The options of `signalbox tools list`. `role` is that whose tools are listed. */
 export interface ToolsListFlags extends ToolsFlags {
-  as?: string;
+  role?: string;
 }
 
 /**
@@ -17,7 +18,7 @@ export interface ToolsListFlags extends ToolsFlags {
  * whether the role that was named is one that the configuration does not list.
  */
 export async function listTools(flags: ToolsListFlags): Promise<void> {
-  const { as: role } = flags;
+  const { role } = flags;
   const { manifest, servers, warning } = await withSession(flags, async (session) => {
     const orchestrator = orchestratorOf(session, flags);
     const manifest = await readManifest(session.client, orchestrator, role === undefined ? {} : { role });
@@ -50,7 +51,10 @@ export async function listTools(flags: ToolsListFlags): Promise<void> {
     const none = missing.length > 0 ? `no tools for ${whose} yet:` : `${whose} may use no tools`;
     return printLines(none, ...missing, ...remarks);
   }
-  const rows = tools.map(({ name, title, description }) => [name, oneLine(description ?? title ?? '', 90)]);
+  const rows = tools.map(({ name, title, description }) => [
+    toolLabel({ tool: name }),
+    oneLine(description ?? title ?? '', 90),
+  ]);
   const total = `${count(tools.length, 'tool')} for ${whose}.`;
   printLines(tableLines(['TOOL', 'ITS SERVER SAYS'], rows), '', total, ...missing, ...remarks);
 }

@@ -1,4 +1,5 @@
 import { SignalboxError } from '@signalbox/protocol';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
 
@@ -23,7 +24,11 @@ export async function searchTools(query: string, flags: ToolsSearchFlags): Promi
   const { tools, prompts = [], resources = [] } = await askOrchestrator(flags, request);
   if (flags.json) return printJson({ tools, prompts, resources });
   const lists = [
-    { what: 'tool', column: 'TOOL', rows: tools.map((tool) => [tool.name, textOf(tool)]) },
+    {
+      what: 'tool',
+      column: 'TOOL',
+      rows: tools.map((tool) => [toolLabel({ tool: tool.name }), textOf(tool)]),
+    },
     { what: 'prompt', column: 'PROMPT', rows: prompts.map((prompt) => [prompt.name, textOf(prompt)]) },
     {
       what: 'resource',

@@ -1,4 +1,5 @@
 import { SignalboxError } from '@signalbox/protocol';
+import { serverPart, toolLabel } from '@signalbox/protocol/tool-label';
 
 /** Throws `usage` if a text cannot be the name of a tool. */
 export function checkToolName(name: string): void {
@@ -14,10 +15,11 @@ export function checkToolName(name: string): void {
  */
 export function toolNamed(name: string, listed: readonly string[]): string {
   if (listed.includes(name)) return name;
-  const whole = `mcp_${name.replace(':', '__')}`;
+  const [server = '', own = ''] = name.split(/:(.*)/s);
+  const whole = `mcp_${serverPart(server)}__${own}`;
   const found = listed.filter((one) => (name.includes(':') ? one === whole : one.endsWith(`__${name}`)));
   if (found.length <= 1) return found[0] ?? name;
   throw new SignalboxError('usage', `several servers have a tool '${name}'`, {
-    details: { hint: `name one of them: ${found.join(', ')}` },
+    details: { hint: `name one of them: ${found.map((tool) => toolLabel({ tool })).join(', ')}` },
   });
 }

@@ -1,6 +1,7 @@
 import type { AgentSummary } from '@signalbox/client/operator';
 import type { Missing } from '@signalbox/daemon/dashboard';
 import type { CallRecord } from '@signalbox/protocol';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import { visibleLine } from '@signalbox/protocol/visible-text';
 import { useState } from 'preact/hooks';
 import { act } from '../model/notices.ts';
@@ -171,7 +172,7 @@ function Doing({
         <span class="quiet">
           for <Age at={call.started_at ?? call.received_at} />:{' '}
         </span>
-        <Text>{call.tool}</Text>
+        <Text>{toolLabel(call)}</Text>
         {calls.length > 1 && ` and ${calls.length - 1} more`}
       </span>
     );
@@ -263,7 +264,7 @@ function Details({ of, calls }: { of: AgentSummary; calls: readonly CallRecord[]
             {calls.map((call) => (
               <li key={call.request_id}>
                 <a href={hrefOf('calls', { agent, id: call.request_id })}>
-                  <Text>{call.tool}</Text>
+                  <Text>{toolLabel(call)}</Text>
                 </a>{' '}
                 <Outcome of={call.state} /> <Age at={call.started_at ?? call.received_at} />
               </li>

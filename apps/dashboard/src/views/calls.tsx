@@ -1,5 +1,6 @@
 import type { Missing } from '@signalbox/daemon/dashboard';
 import type { CallRecord, CallStatus, CancelCallReply } from '@signalbox/protocol';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import { useState } from 'preact/hooks';
 import { now } from '../model/clock.ts';
 import { act } from '../model/notices.ts';
@@ -27,9 +28,15 @@ export function CallsView() {
     .filter(
       (call) =>
         (outcome === '' || endOf(call) === outcome) &&
-        [call.agent, call.role, call.tool, call.server ?? '', call.request_id, call.thread ?? ''].some(
-          (text) => text.toLowerCase().includes(wanted),
-        ),
+        [
+          call.agent,
+          call.role,
+          call.tool,
+          toolLabel(call),
+          call.server ?? '',
+          call.request_id,
+          call.thread ?? '',
+        ].some((text) => text.toLowerCase().includes(wanted)),
     )
     .toReversed();
   rows.sort((a, b) => Number(a.state === 'finished') - Number(b.state === 'finished'));
@@ -67,7 +74,7 @@ export function CallsView() {
             empty={all.length === 0 ? 'No tool was called.' : 'No call matches.'}
             columns={[
               { title: 'Outcome', width: '14rem', cell: (call) => <Outcome of={endOf(call)} /> },
-              { title: 'Tool', cell: (call) => <Name>{call.tool}</Name> },
+              { title: 'Tool', cell: (call) => <Name>{toolLabel(call)}</Name> },
               { title: 'Agent', width: '20%', cell: (call) => <Name>{call.agent}</Name> },
               {
                 title: 'Server',
@@ -137,11 +144,11 @@ function Progress({ of: { state, position, progress } }: { of: CallRecord }) {
 }
 
 function Details({ of }: { of: CallRecord }) {
-  const { agent, role, tool, thread, server, state, approval, hold, was_held, outcome, request_id } = of;
+  const { agent, role, thread, server, state, approval, hold, was_held, outcome, request_id } = of;
   const { received_at, started_at, finished_at, request_bytes, reply_bytes } = of;
   const isOver = state === 'finished';
   return (
-    <Drawer title={tool} onClose={() => setParams({ agent: undefined, id: undefined })}>
+    <Drawer title={toolLabel(of)} onClose={() => setParams({ agent: undefined, id: undefined })}>
       {outcome === 'outcome_unknown' && (
         <p class="warning">
           This call may have run, and nobody knows. Find out whether it took effect before anybody calls it
@@ -210,7 +217,9 @@ function replyText(reply: NonNullable<Extract<CallStatus, { state: 'finished' }>
 }
 
 /** Cancels a call. The page says before and after whether its tool may have run. */
-function Cancel({ of: { agent, request_id: id, tool, state } }: { of: CallRecord }) {
+function Cancel({ of }: { of: CallRecord }) {
+  const { agent, request_id: id, state } = of;
+  const tool = toolLabel(of);
   const [reason, setReason] = useState('');
   const isRunning = state === 'running';
   const cancel = (): Promise<unknown> =>

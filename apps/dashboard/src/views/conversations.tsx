@@ -1,5 +1,6 @@
 import type { Transcript, TranscriptEntry } from '@signalbox/client/operator';
 import type { FoundThreads } from '@signalbox/daemon/dashboard';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import { useEffect, useRef } from 'preact/hooks';
 import { act } from '../model/notices.ts';
 import { useResource } from '../model/resource.ts';
@@ -210,7 +211,7 @@ function Step({ of }: { of: Exclude<TranscriptEntry, { what: 'message' }> }) {
   if (of.what === 'approval')
     return (
       <p class="step">
-        approval of <Text>{of.tool}</Text>
+        approval of <Text>{toolLabel(of)}</Text>
         {of.by && (
           <>
             {' '}
@@ -224,13 +225,7 @@ function Step({ of }: { of: Exclude<TranscriptEntry, { what: 'message' }> }) {
   const { agent, tool, server, state, outcome, started_at, finished_at, reply_bytes, at } = of;
   return (
     <p class="step">
-      <Text>{agent}</Text> called <Text class="tool">{tool}</Text>
-      {server !== undefined && (
-        <span class="quiet">
-          {' '}
-          of <Text>{server}</Text>
-        </span>
-      )}
+      <Text>{agent}</Text> called <Text class="tool">{toolLabel({ tool, server })}</Text>
       {finished_at !== undefined && (
         <span class="quiet">
           {duration(finished_at - (started_at ?? at))}

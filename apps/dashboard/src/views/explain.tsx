@@ -1,4 +1,5 @@
 import type { ExplainedStep, Explanation } from '@signalbox/protocol';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ApiFailure, read } from '../api/request.ts';
@@ -83,16 +84,19 @@ export function Explain({
 }
 
 function Answer({ of }: { of: Explanation }) {
-  const { role, tool, allowed, exists, nearest, hidden, steps } = of;
+  const { role, allowed, exists, nearest, hidden, steps } = of;
   return (
     <div>
       <p>
         <StateMark tone={allowed && exists ? 'good' : 'bad'}>{allowed ? 'Yes:' : 'No:'}</StateMark>{' '}
-        <Text>{`${role} ${allowed ? 'may call' : 'may not call'} ${tool}${exists ? '' : '; there is no such tool'}`}</Text>
+        <Text>{`${role} ${allowed ? 'may call' : 'may not call'} ${toolLabel(of)}${exists ? '' : '; there is no such tool'}`}</Text>
       </p>
       <Facts
         of={[
-          ['Most similar', nearest === undefined ? undefined : <Text key="nearest">{nearest}</Text>],
+          [
+            'Most similar',
+            nearest === undefined ? undefined : <Text key="nearest">{toolLabel({ tool: nearest })}</Text>,
+          ],
           ['Lists', hidden ? 'in none; it is called by this name' : undefined],
           ['Server', serverText(of)],
           ['Changed', exists ? changedText(of) : undefined],

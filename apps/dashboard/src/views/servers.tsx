@@ -1,5 +1,6 @@
 import type { Status } from '@signalbox/client/operator';
 import type { ServerReport, ToolChangeReport } from '@signalbox/protocol';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import { act } from '../model/notices.ts';
 import { useResource } from '../model/resource.ts';
 import { hrefOf, route, setParams } from '../model/route.ts';
@@ -241,7 +242,7 @@ function memory({ memory_bytes: count, pids }: ServerReport) {
 function Change({ of: { tool, at, what, fields = [], before, after } }: { of: ToolChangeReport }) {
   return (
     <li>
-      <Name>{tool}</Name> <StateMark tone="soon">{what}</StateMark>
+      <Name>{toolLabel({ tool })}</Name> <StateMark tone="soon">{what}</StateMark>
       <div class="quiet">
         {timeOf(at)}
         {fields.length > 0 && (

@@ -1,5 +1,6 @@
 import type { TimelineEntry, TimelineGroup } from '@signalbox/client/operator';
 import type { FoundTimeline } from '@signalbox/daemon/dashboard';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import { serverTime } from '../model/clock.ts';
@@ -103,7 +104,7 @@ function Group({ group: { correlation_id, entries }, isOpen }: { group: Timeline
         </span>
         <Way of={first} />
         <span class="kind">
-          <Text>{call ? call.tool : first.what === 'message' ? first.kind : first.tool}</Text>
+          <Text>{call ? toolLabel(call) : first.what === 'message' ? first.kind : toolLabel(first)}</Text>
         </span>
         <span class="took">{ended === undefined ? <Age at={first.at} /> : duration(ended - first.at)}</span>
         <Outcome of={outcomeOf(entries)} />
@@ -143,7 +144,7 @@ function keyOf(entry: TimelineEntry): string {
 
 /** Returns from whom to whom an entry goes: a decision goes from the person to the agent. */
 function waysOf(of: TimelineEntry): [from: string, to: string] {
-  if (of.what === 'call') return [of.agent, of.server ?? of.tool];
+  if (of.what === 'call') return [of.agent, of.server ?? toolLabel(of)];
   if (of.what === 'approval') return [of.by?.agent ?? 'a person', of.agent];
   return [of.from_agent, of.inbox];
 }
@@ -200,7 +201,7 @@ function approvalFacts({
   ended_at,
 }: TimelineEntry & { what: 'approval' }) {
   return [
-    ['Tool', <Text key="tool">{tool}</Text>],
+    ['Tool', <Text key="tool">{toolLabel({ tool })}</Text>],
     ['Rule', <Text key="rule">{rule}</Text>],
     ['Decided by', by && <Text key="by">{by.agent}</Text>],
     ['Reason', reason === undefined ? undefined : <Text key="reason">{reason}</Text>],
@@ -214,7 +215,7 @@ function callFacts(call: TimelineEntry & { what: 'call' }) {
   const ran =
     started_at === undefined || finished_at === undefined ? undefined : duration(finished_at - started_at);
   return [
-    ['Tool', <Text key="tool">{tool}</Text>],
+    ['Tool', <Text key="tool">{toolLabel({ tool, server })}</Text>],
     ['Server', server === undefined ? undefined : <Text key="server">{server}</Text>],
     ['Role', <Text key="role">{role}</Text>],
     ['Held', hold === undefined ? undefined : <Text key="hold">{hold}</Text>],

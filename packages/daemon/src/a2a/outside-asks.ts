@@ -1,4 +1,4 @@
-import { createHmac, randomUUID } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrokerClient } from '@signalbox/client';
 import { type Message, messageOf, outsideId, SignalboxError } from '@signalbox/protocol';
@@ -14,6 +14,7 @@ import {
 } from '@signalbox/serving';
 import {
   isFinalState,
+  type NewOutsideTask,
   type OutsideChange,
   type OutsideScope,
   type OutsideTask,
@@ -49,12 +50,27 @@ export interface OutsideMessage extends OutsideScope {
   message: string;
 }
 
+/** A message that has no receipt yet. */
+interface Sending {
+  caller: string;
+  /** Ends the wait for the receipt. */
+  abort: AbortController;
+  /** Called when the task has ended, which may be before the receipt comes. */
+  answered: () => void;
+  /** Resolves when nothing is waited for any more, with the refusal that the caller is told, if there is one. */
+  ended: Promise<SignalboxError | undefined>;
+}
+
 /** The longest wait for the broker's receipt before a caller is told that its task is stored, in milliseconds. */
 const receiptMs = 5_000;
 /** The wait before a message that the broker refuses for now is sent again, in milliseconds. */
 const againMs = 5_000;
 /** The time after a task's deadline in which the broker's word on its end is waited for, in milliseconds. */
 const graceMs = 10 * 60_000;
+/** The code of an error of the disk, after which nothing is promised any more. */
+const diskFailed = 'storage_failed';
+/** The most messages of a caller that are sent at a time when it comes back. */
+const sentAtOnce = 16;
 /** The most messages that one look into an inbox reads. */
 const peekedMessages = 100;
 
@@ -66,21 +82,22 @@ export class OutsideAsks implements AsyncDisposable {
   readonly #options: OutsideAsksOptions;
   readonly #now: () => number;
   readonly #fault: Fault;
+  /** Made once: Node takes long for it. */
+  readonly #key: KeyObject;
   /** The connections of each caller. The first one reads the inbox. */
   readonly #clients = new Map<string, BrokerClient[]>();
   /** The messages that have no receipt yet, by their ids. */
-  readonly #sending = new Map<
-    string,
-    { abort: AbortController; ended: Promise<SignalboxError | undefined> }
-  >();
+  readonly #sending = new Map<string, Sending>();
   readonly #listeners = new Map<string, Set<() => void>>();
   readonly #stop = new AbortController();
+  readonly #failed = Promise.withResolvers<Error>();
   readonly #sweeper: NodeJS.Timeout;
 
   constructor(options: OutsideAsksOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
     this.#fault = options.fault ?? noFault;
+    this.#key = createSecretKey(options.tasks.key);
     this.#sweep();
     this.#sweeper = setInterval(() => this.#sweep(), Math.min(60_000, timerMs(options.keepMs / 4)));
     this.#sweeper.unref();
@@ -89,6 +106,11 @@ export class OutsideAsks implements AsyncDisposable {
   /** Aborted when no more tasks are served. */
   get ending(): AbortSignal {
     return this.#stop.signal;
+  }
+
+  /** Resolves with the error when the disk has failed: nothing is promised any more. */
+  get failed(): Promise<Error> {
+    return this.#failed.promise;
   }
 
   /** Adds a connection of a caller. It reads the caller's inbox, unless another one does. */
@@ -102,7 +124,7 @@ export class OutsideAsks implements AsyncDisposable {
 
   /** Returns true if messages of a caller have no receipt yet. */
   isSending(caller: string): boolean {
-    return [...this.#sending.keys()].some((id) => this.#options.tasks.find(id)?.caller === caller);
+    return [...this.#sending.values()].some((sending) => sending.caller === caller);
   }
 
   /** Returns a task of a scope; `undefined` if there is none, or if it is another's. */
@@ -129,14 +151,14 @@ export class OutsideAsks implements AsyncDisposable {
       this.#requireRoom(message);
       this.#requireSize(client, message);
       const now = this.#now();
-      tasks.add({
+      const task = {
         ...{ id, caller, agent, tenant, hash, message: message.message },
         context: context ?? randomUUID(),
         createdAt: now,
         deadlineAt: now + this.#options.deadlineMs,
-      });
-      this.#fault('a2a.task.stored');
-      this.#deliver(client, tasks.find(id)!, { isFresh: true });
+      };
+      const stored = tasks.add(task);
+      this.#deliver(client, task, { stored });
     }
     const sending = this.#sending.get(id);
     const refusal = sending && (await within(sending.ended, receiptMs, this.ending));
@@ -162,8 +184,11 @@ export class OutsideAsks implements AsyncDisposable {
     const { promise, resolve } = Promise.withResolvers<void>();
     const listeners = this.#listeners.get(id) ?? new Set();
     this.#listeners.set(id, listeners.add(resolve));
-    signal.addEventListener('abort', () => resolve(), { once: true });
+    const stop = () => resolve();
+    signal.addEventListener('abort', stop, { once: true });
     await promise;
+    // Node keeps a signal that depends on others as long as it has a listener.
+    signal.removeEventListener('abort', stop);
     listeners.delete(resolve);
     if (listeners.size === 0) this.#listeners.delete(id);
   }
@@ -188,10 +213,11 @@ export class OutsideAsks implements AsyncDisposable {
       if (answered.has(id)) return await this.ended(task, AbortSignal.timeout(receiptMs));
     } catch (thrown) {
       const now = tasks.find(id);
-      if (now && !isFinalState(now.state) && !now.isSent) this.#deliver(client, now, { isFresh: false });
+      if (now && !isFinalState(now.state) && !now.isSent) this.#deliver(client, now);
       throw thrown;
     }
     this.#change(id, { state: 'canceled', at: this.#now() });
+    await this.#synced();
     return tasks.find(id) ?? task;
   }
 
@@ -208,7 +234,7 @@ export class OutsideAsks implements AsyncDisposable {
   }
 
   #idOf(what: string, parts: readonly string[]): string {
-    const hash = createHmac('sha256', this.#options.tasks.key).update(JSON.stringify([what, ...parts]));
+    const hash = createHmac('sha256', this.#key).update(JSON.stringify([what, ...parts]));
     return outsideId(hash.digest('base64url'));
   }
 
@@ -240,8 +266,8 @@ export class OutsideAsks implements AsyncDisposable {
     );
   }
 
-  /** Sends the message of a task. `isFresh`: its caller waits, and is told if the broker refuses it for now. */
-  #deliver(client: BrokerClient, task: OutsideTask, { isFresh }: { isFresh: boolean }): void {
+  /** Sends the message of a task when it is `stored`. The caller of a new one waits, and is told if the broker refuses it for now. */
+  #deliver(client: BrokerClient, task: NewOutsideTask, { stored }: { stored?: Promise<void> } = {}): void {
     const { id, agent, context, caller, tenant, deadlineAt } = task;
     const to = this.#options.agents[agent]?.to;
     const ttlMs = deadlineAt - this.#now();
@@ -255,30 +281,37 @@ export class OutsideAsks implements AsyncDisposable {
     const message = { to, kind: 'ask', id, thread, body: askBody(task.message), ttlMs };
     const options = { timeoutMs: longestTimerMs, signal: abort.signal };
     const startedAt = performance.now();
-    const ended = client.deliver(message, options).then(
-      () => {
-        this.#fault('a2a.task.asked');
-        this.#options.tasks.sent(id);
-        return undefined;
-      },
-      (thrown: SignalboxError) => {
-        const isAwaited = isFresh && performance.now() - startedAt < receiptMs;
-        return this.#refused(client, task, thrown, isAwaited);
-      },
+    const isAwaited = () => stored !== undefined && performance.now() - startedAt < receiptMs;
+    const deliver = async () => {
+      await (stored ?? this.#options.tasks.synced()).catch((thrown) => this.#diskFailed(thrown));
+      this.#fault('a2a.task.stored');
+      await client.deliver(message, options);
+      this.#fault('a2a.task.asked');
+      this.#options.tasks.sent(id);
+    };
+    const delivered = deliver().then(
+      () => undefined,
+      (thrown: SignalboxError) => this.#refused(client, task, thrown, isAwaited()),
     );
-    const sending = { abort, ended: ended.finally(() => this.#sending.delete(id)) };
-    this.#sending.set(id, sending);
+    const answered = Promise.withResolvers<undefined>();
+    this.#sending.set(id, {
+      caller,
+      abort,
+      answered: () => answered.resolve(undefined),
+      ended: Promise.race([delivered, answered.promise]),
+    });
+    void delivered.finally(() => this.#sending.delete(id));
   }
 
   /** Handles the refusal of a message. Returns the error for a caller that waits and may send it again. */
   #refused(
     client: BrokerClient,
-    { id }: OutsideTask,
+    { id }: NewOutsideTask,
     error: SignalboxError,
     isAwaited: boolean,
   ): SignalboxError | undefined {
     const { tasks, log } = this.#options;
-    if (error.code === 'aborted') return undefined;
+    if (error.code === 'aborted' || error.code === diskFailed) return undefined;
     if (client.state.name === 'closed') {
       // Another connection of the caller sends it again under the same id, or the next one does.
       const other = this.#clients.get(client.agent)?.find((one) => one !== client);
@@ -307,7 +340,7 @@ export class OutsideAsks implements AsyncDisposable {
       () => {
         const task = this.#options.tasks.find(id);
         const isWanted = task && !isFinalState(task.state) && !task.isSent && !this.#sending.has(id);
-        if (isWanted && client.state.name !== 'closed') this.#deliver(client, task, { isFresh: false });
+        if (isWanted && client.state.name !== 'closed') this.#deliver(client, task);
       },
       () => {},
     );
@@ -340,13 +373,24 @@ export class OutsideAsks implements AsyncDisposable {
     void this.#takeAnswers(client, messages).catch((thrown) => {
       if (client.state.name !== 'closed') this.#unreadable(client, thrown);
     });
-    const unsent = this.#options.tasks
-      .open(client.agent)
-      .filter(({ id, isSent }) => !isSent && !this.#sending.has(id));
+    this.#sendUnsent(client).catch((thrown) => this.#unreadable(client, thrown));
+  }
+
+  /** Sends what had no receipt, the oldest first, a few at a time. */
+  async #sendUnsent(client: BrokerClient): Promise<void> {
+    const { tasks } = this.#options;
+    const unsent = tasks.unsent(client.agent).filter((id) => !this.#sending.has(id));
     if (unsent.length === 0) return;
     // One that was answered is no longer known to the broker after a time, and would be asked again.
     const answered = await this.#answered(client);
-    for (const task of unsent) if (!answered.has(task.id)) this.#deliver(client, task, { isFresh: false });
+    for (const id of unsent) {
+      const task = tasks.find(id);
+      if (!task || isFinalState(task.state) || answered.has(id) || this.#sending.has(id)) continue;
+      if (client.state.name === 'closed' || this.ending.aborted) return;
+      this.#deliver(client, task);
+      const busy = [...this.#sending.values()].filter(({ caller }) => caller === client.agent);
+      if (busy.length >= sentAtOnce) await Promise.race(busy.map(({ ended }) => ended));
+    }
   }
 
   async #takeAnswers(client: BrokerClient, messages: AsyncIterable<Message>): Promise<void> {
@@ -357,9 +401,16 @@ export class OutsideAsks implements AsyncDisposable {
       const task = id === undefined ? undefined : this.#options.tasks.find(id);
       if (end && id !== undefined && task?.caller === client.agent)
         this.#change(id, { ...end, at: this.#now() });
-      if (end) this.#fault('a2a.answer.stored');
+      if (end) {
+        // Until then the answer would come again.
+        void this.#synced()
+          .then(() => {
+            this.#fault('a2a.answer.stored');
+            return client.ack([seq]);
+          })
+          .catch(() => {});
+      }
       // Nobody reads other messages to a caller: their senders are told so.
-      if (end) await client.ack([seq]);
       else await client.nack([seq], { dead: true, reason: 'a caller from outside reads only answers' });
     }
   }
@@ -382,7 +433,20 @@ export class OutsideAsks implements AsyncDisposable {
   }
 
   #change(id: string, change: OutsideChange): void {
-    if (this.#options.tasks.change(id, change)) this.#tell(id);
+    if (!this.#options.tasks.change(id, change)) return;
+    if (isFinalState(change.state)) this.#sending.get(id)?.answered();
+    this.#tell(id);
+  }
+
+  /** Resolves when all changes are on the disk. */
+  #synced(): Promise<void> {
+    return this.#options.tasks.synced().catch((thrown) => this.#diskFailed(thrown));
+  }
+
+  #diskFailed(thrown: unknown): never {
+    const error = new SignalboxError(diskFailed, messageOf(thrown), { cause: thrown });
+    this.#failed.resolve(error);
+    throw error;
   }
 
   #tell(id: string): void {
@@ -396,9 +460,8 @@ export class OutsideAsks implements AsyncDisposable {
     tasks.forgetEnded(now - keepMs);
     for (const [caller, [reader]] of this.#clients) {
       if (reader?.state.name !== 'ready') continue;
-      for (const { id, deadlineAt } of tasks.open(caller)) {
-        if (deadlineAt + graceMs < now) this.#change(id, { state: 'failed', at: now, reason: unanswered });
-      }
+      for (const id of tasks.overdue(caller, now - graceMs))
+        this.#change(id, { state: 'failed', at: now, reason: unanswered });
     }
   }
 }

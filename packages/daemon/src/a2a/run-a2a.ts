@@ -51,6 +51,8 @@ export interface RunningA2a extends AsyncDisposable {
   readonly urls: Readonly<Record<string, string>>;
   /** Scheme, host and port at which it listens. */
   readonly origin: string;
+  /** Resolves with the error when the disk has failed, and the process has to end. */
+  readonly failed: Promise<Error>;
 }
 
 /** A caller that is connected, with its token. */
@@ -66,7 +68,7 @@ export async function runA2a(options: RunA2aOptions): Promise<RunningA2a> {
   const { config, dataDir, connect, version, log, blockMs = defaultBlockMs } = options;
   const { a2a, auth } = config;
   await using starting = new AsyncDisposableStack();
-  const tasks = starting.use(openSqliteOutsideTasks(join(dataDir, tasksFile)));
+  const tasks = starting.use(await openSqliteOutsideTasks(join(dataDir, tasksFile)));
   const asks = new OutsideAsks({
     tasks,
     agents: a2a.agents,
@@ -164,7 +166,12 @@ export async function runA2a(options: RunA2aOptions): Promise<RunningA2a> {
   starting.use(server);
   starting.use(asks);
   const running = starting.move();
-  return { urls, origin: server.origin, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return {
+    urls,
+    origin: server.origin,
+    failed: asks.failed,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
 }
 
 /** Returns limits under which the largest message that the broker takes passes, whatever its escaping. */

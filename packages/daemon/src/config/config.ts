@@ -214,7 +214,10 @@ export function settleConfig(
     mcpServers: Object.fromEntries(
       servers.map(([name, { entry, secrets }]) => [
         name,
-        hostServer(entry, secrets, orchestrator.limits?.perServer),
+        hostServer(entry, secrets, {
+          limits: orchestrator.limits?.perServer,
+          definitions: orchestrator.definitions,
+        }),
       ]),
     ),
     leftOut: from.leftOut,

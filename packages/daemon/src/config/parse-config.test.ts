@@ -45,7 +45,7 @@ test('All problems of a file are reported, in the order of their lines.', () => 
     '4: mcpServers.a.command: does not belong to a http server',
     "5: mcpServers.b: a stdio server needs 'command'",
     '7: roles.Reader: not a valid name: must be [a-z0-9][a-z0-9_.-]*, at most 64 characters',
-    '8: roles.writer.tools[0]: must be a text (put it in quotes)',
+    '8: roles.writer.tools[0]: must be a pattern of tools, or { annotations: readOnly }',
     '9: roles.nobody.tools: is missing',
   ]);
 });

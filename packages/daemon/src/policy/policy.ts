@@ -5,6 +5,7 @@ import {
   type ResultRule,
   RoleOfferAllowlist,
   RoleToolAllowlist,
+  type ToolRule,
 } from '@signalbox/orchestrator';
 import type { BudgetEntry, Config } from '../config/index.ts';
 import { definedValues } from './defined-values.ts';
@@ -120,16 +121,22 @@ function commonRepeat(before: Config, after: Config, renamed: readonly RenamedTo
   };
 }
 
-function commonPatterns(every: string, one: readonly string[] = [], other: readonly string[] = []): string[] {
+function commonPatterns<Pattern extends ToolRule>(
+  every: Pattern,
+  one: readonly Pattern[] = [],
+  other: readonly Pattern[] = [],
+): Pattern[] {
   if (one.includes(every)) return [...other];
-  return other.includes(every) ? [...one] : one.filter((pattern) => other.includes(pattern));
+  if (other.includes(every)) return [...one];
+  const texts = new Set(other.map((pattern) => JSON.stringify(pattern)));
+  return one.filter((pattern) => texts.has(JSON.stringify(pattern)));
 }
 
-function commonTools(role: string, ...configs: [Config, Config]): string[] {
+function commonTools(role: string, ...configs: [Config, Config]): ToolRule[] {
   const [one, other] = configs.map(({ roles, unlisted }) => {
     return roles[role]?.tools ?? (unlisted === 'allow' ? ['*'] : []);
-  }) as [string[], string[]];
-  return commonPatterns('*', one, other);
+  }) as [ToolRule[], ToolRule[]];
+  return commonPatterns<ToolRule>('*', one, other);
 }
 
 /** Lets the operator's role use every tool unless the configuration lists it: the operator could issue itself any role. */

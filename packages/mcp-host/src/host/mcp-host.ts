@@ -391,15 +391,18 @@ class RunningHost implements McpHost {
 
   #buildInventory(max: number): InventoryBuild {
     const { servers, alike } = this.#registry;
-    const hosted = [...servers.values()].map(({ name, config, offer, offers, areOffersTold }) => ({
-      name,
-      isHidden: config.toolDiscovery === false,
-      ...(config.prefix === false && { prefix: false }),
-      ...(config.disabled && { isDisabled: true }),
-      ...(!areOffersTold && { areOffersUntold: true }),
-      offers,
-      ...offer,
-    }));
+    const hosted = [...servers.values()].map(
+      ({ name, config, offer, offers, areOffersTold, definitions }) => ({
+        name,
+        isHidden: config.toolDiscovery === false,
+        ...(definitions && { arePinned: true }),
+        ...(config.prefix === false && { prefix: false }),
+        ...(config.disabled && { isDisabled: true }),
+        ...(!areOffersTold && { areOffersUntold: true }),
+        offers,
+        ...offer,
+      }),
+    );
     const provided = [...this.#providers.values()].map((provider) => ({
       name: provider.name,
       tools: [...provider.tools()],

@@ -64,6 +64,8 @@ export interface WithheldDefinition extends DefinitionKey {
 export interface ToolOrigin {
   server: string;
   tool: string;
+  /** True if the definition that is pinned says that the tool only reads. What a server without pins says of its tools gives no rights. */
+  readOnly?: true;
 }
 
 /** A tool of a server with `prefix: false`. `name` is the name that it is called by. */
@@ -100,6 +102,8 @@ export interface ToolSource extends ToolList {
   name: string;
   /** True if its tools may be called by their exact names only. */
   isHidden?: boolean;
+  /** True if only definitions that match their pins are offered. */
+  arePinned?: boolean;
   /** False if its tools are to keep their own names. */
   prefix?: boolean;
   /** Its instructions, prompts and resources. */
@@ -178,10 +182,12 @@ export function buildInventory(
     if (change) changed.set(name, { server, what: change, tool: memory.named(tool, name) });
     else (hiding.has(server) && !isProvided ? hidden : tools).push(memory.named(tool, name));
   }
+  const pinned = new Set(servers.filter(({ arePinned }) => arePinned).map(({ name }) => name));
   const origins = new Map(
-    [...targets].flatMap(([name, { server, tool, isProvided }]): [string, ToolOrigin][] =>
-      isProvided ? [] : [[name, { server, tool: tool.name }]],
-    ),
+    [...targets].flatMap(([name, { server, tool, isProvided, change }]): [string, ToolOrigin][] => {
+      const readOnly = pinned.has(server) && !change && tool.annotations?.readOnlyHint === true;
+      return isProvided ? [] : [[name, { server, tool: tool.name, ...(readOnly && { readOnly }) }]];
+    }),
   );
   const sources = servers.filter(({ isDisabled }) => !isDisabled);
   const offers = buildOffers(
@@ -190,7 +196,7 @@ export function buildInventory(
     memory.prompts,
   );
   const withheld = servers.flatMap(withheldOf);
-  const version = versionOf(memory.digests, { tools, hidden, sent, offers, withheld });
+  const version = versionOf(memory.digests, { tools, hidden, sent, offers, origins, withheld });
   const all = [...problemsOf([...servers, ...providers]), ...problems];
   return {
     inventory: { version, tools, hidden, changed, sent, offers, origins, renamed, unprefixed, problems: all },
@@ -216,18 +222,20 @@ function versionOf(
     hidden,
     sent,
     offers,
+    origins,
     withheld,
-  }: Pick<Inventory, 'tools' | 'hidden' | 'sent' | 'offers'> & { withheld: WithheldDefinition[] },
+  }: Pick<Inventory, 'tools' | 'hidden' | 'sent' | 'offers' | 'origins'> & { withheld: WithheldDefinition[] },
 ): string {
   const lists = [
     offers.prompts.filter(({ change }) => !change).map(({ prompt }) => prompt),
     offers.resources.map(({ resource }) => resource),
     offers.templates.map(({ template }) => template),
   ];
+  const readOnly = [...origins].filter(([, origin]) => origin.readOnly).map(([name]) => name);
   const sources = [...offers.prompts, ...offers.resources, ...offers.templates].map(({ server }) => server);
   return digests.ofAll(
     [tools, hidden, [...sent.values()], ...lists],
-    [[...offers.servers].sort(), offers.instructions, sources, withheld],
+    [[...offers.servers].sort(), offers.instructions, sources, withheld, readOnly],
   );
 }
 

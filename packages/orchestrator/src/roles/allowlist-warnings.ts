@@ -46,7 +46,9 @@ export function allowlistWarnings(
   const tools = knownTools(known);
   for (const [role, patterns] of allowlist.entries()) {
     if (isUnknownRole(role)) warnings.push(unknownRole(role, known.roles, `no token has the role '${role}'`));
-    warnings.push(...unmatched(patterns, tools, { role }));
+    const texts = patterns.filter((one) => typeof one === 'string');
+    warnings.push(...unmatched(texts, tools, { role }));
+    if (texts.length < patterns.length) warnings.push(...withoutReadOnly(role, known.origins));
   }
   if (known.offers && offers) warnings.push(...offerWarnings(offers, known.offers));
   const lists = { safeToRepeat: repeat.safe, neverRepeat: repeat.never };
@@ -127,6 +129,13 @@ function unmatched(
 
 /** A pattern may still match a resource that nobody lists: a result of a tool may name it. */
 const nouns = { tool: 'tool', prompt: 'prompt', resource: 'resource or template that is listed' };
+
+/** Warns of a role that uses what only reads, if no pinned definition says that of a tool. */
+function withoutReadOnly(role: string, origins: ToolOrigins = new Map()): AllowlistWarning[] {
+  if ([...origins.values()].some(({ readOnly }) => readOnly)) return [];
+  const message = `role '${role}': { annotations: readOnly } matches no tool: no server with definitions: pin has one that says so`;
+  return [{ role, message }];
+}
 
 function unknownRole(role: string, roles: readonly string[] | undefined, what: string): AllowlistWarning {
   const nearest = closest(role, roles ?? []);

@@ -1,7 +1,7 @@
 import type { ToolOrigin } from '@signalbox/mcp-host';
 import type { Tool } from '@signalbox/protocol';
 import { suggestion } from '@signalbox/protocol/internal';
-import { matchesTool, mayMeanToolOf } from './tool-pattern.ts';
+import { allowsTool, mayMeanToolOf, ruleText, type ToolRule } from './tool-pattern.ts';
 
 /** The origin of each tool, by the name with which agents call it. */
 export type ToolOrigins = ReadonlyMap<string, ToolOrigin>;
@@ -25,13 +25,13 @@ export function unlistedRule(role: string | undefined, listed: Iterable<string>)
 /**
  * Decides which tools each role may see and call. It never changes; `withRole` returns a new allowlist. The entry of a role holds exact
  * tool names and patterns in which `*` stands for any run of characters (`mcp_github__*`), or `server:tool` (`github:*`), which has the
- * server's name of the configuration; an empty entry locks the role out.
+ * server's name of the configuration, or `{ annotations: readOnly }`; an empty entry locks the role out.
  */
 export class RoleToolAllowlist {
-  readonly #patterns: ReadonlyMap<string, readonly string[]>;
+  readonly #patterns: ReadonlyMap<string, readonly ToolRule[]>;
   readonly #unlisted: UnlistedRoles;
 
-  private constructor(patterns: ReadonlyMap<string, readonly string[]>, unlisted: UnlistedRoles) {
+  private constructor(patterns: ReadonlyMap<string, readonly ToolRule[]>, unlisted: UnlistedRoles) {
     this.#patterns = patterns;
     this.#unlisted = unlisted;
   }
@@ -46,16 +46,16 @@ export class RoleToolAllowlist {
    * `unlisted` is `deny`.
    */
   static fromEntries(
-    entries: Iterable<readonly [role: string, patterns: readonly string[]]>,
+    entries: Iterable<readonly [role: string, patterns: readonly ToolRule[]]>,
     options: { unlisted?: UnlistedRoles } = {},
   ): RoleToolAllowlist {
-    const patterns = new Map<string, readonly string[]>();
+    const patterns = new Map<string, readonly ToolRule[]>();
     for (const [role, list] of entries) patterns.set(role, [...list]);
     return new RoleToolAllowlist(patterns, options.unlisted ?? 'allow');
   }
 
   /** Returns a copy in which `role` may use exactly the tools that `patterns` match. */
-  withRole(role: string, patterns: readonly string[]): RoleToolAllowlist {
+  withRole(role: string, patterns: readonly ToolRule[]): RoleToolAllowlist {
     return new RoleToolAllowlist(new Map(this.#patterns).set(role, [...patterns]), this.#unlisted);
   }
 
@@ -63,7 +63,7 @@ export class RoleToolAllowlist {
   allows(role: string | undefined, tool: string, origin?: ToolOrigin): boolean {
     const patterns = this.#patternsOf(role);
     if (!patterns) return this.#unlisted === 'allow';
-    return patterns.some((pattern) => matchesTool(pattern, tool, origin));
+    return patterns.some((pattern) => allowsTool(pattern, tool, origin));
   }
 
   /** Tells whether `role` may be allowed to use some tool of a server. The tools of the server need not be known. */
@@ -79,9 +79,13 @@ export class RoleToolAllowlist {
     const patterns = this.#patternsOf(role);
     if (!patterns && this.#unlisted === 'allow') return { allowed: true, rule: 'unlisted: allow' };
     if (!patterns) return { allowed: false, rule: unlistedRule(role, this.#patterns.keys()) };
-    const pattern = patterns.find((one) => matchesTool(one, tool, origin));
-    if (pattern !== undefined) return { allowed: true, rule: `roles.${role}.tools: '${pattern}'` };
-    const why = patterns.length === 0 ? 'empty list' : 'no pattern matches';
+    const pattern = patterns.find((one) => allowsTool(one, tool, origin));
+    if (pattern !== undefined) return { allowed: true, rule: `roles.${role}.tools: ${ruleText(pattern)}` };
+    const byAnnotation = patterns.some((one) => typeof one !== 'string');
+    const pins = byAnnotation
+      ? '; an annotation counts for a server with definitions: pin, once it is accepted'
+      : '';
+    const why = patterns.length === 0 ? 'empty list' : `no pattern matches${pins}`;
     return { allowed: false, rule: `roles.${role}.tools: ${why}` };
   }
 
@@ -96,11 +100,11 @@ export class RoleToolAllowlist {
   }
 
   /** The `[role, patterns]` pairs of this allowlist. */
-  entries(): IterableIterator<[role: string, patterns: readonly string[]]> {
+  entries(): IterableIterator<[role: string, patterns: readonly ToolRule[]]> {
     return new Map(this.#patterns).entries();
   }
 
-  #patternsOf(role: string | undefined): readonly string[] | undefined {
+  #patternsOf(role: string | undefined): readonly ToolRule[] | undefined {
     // An observer uses no tool, even if the configuration allows that role some.
     if (role === 'observer') return [];
     return role === undefined ? undefined : this.#patterns.get(role);

@@ -17,14 +17,28 @@ export function matchesTool(pattern: string, name: string, origin: ToolOrigin | 
   );
 }
 
+/** What a role may use: the name of a tool, a pattern, or all tools that pinned definitions call read-only. */
+export type ToolRule = string | { annotations: 'readOnly' };
+
+/** Tells whether a rule of a role allows this tool. */
+export function allowsTool(rule: ToolRule, name: string, origin: ToolOrigin | undefined): boolean {
+  return typeof rule === 'string' ? matchesTool(rule, name, origin) : origin?.readOnly === true;
+}
+
+/** Writes a rule as the configuration has it. */
+export function ruleText(rule: ToolRule): string {
+  return typeof rule === 'string' ? `'${rule}'` : `{ annotations: ${rule.annotations} }`;
+}
+
 /**
  * Tells whether a pattern could match a tool of this server. The tools of the server need not be known. Without `prefix`, they have their
  * own names.
  */
 export function mayMeanToolOf(
-  pattern: string,
+  pattern: ToolRule,
   { server, prefix }: { server: string; prefix: boolean },
 ): boolean {
+  if (typeof pattern !== 'string') return true;
   const colon = pattern.indexOf(':');
   if (colon >= 0) return matchesPattern(pattern.slice(0, colon), server);
   return mayMatchStart(pattern, toolNameStart(server)) || (!prefix && !pattern.startsWith('mcp_'));

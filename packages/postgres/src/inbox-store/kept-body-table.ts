@@ -156,7 +156,9 @@ export class KeptBodyTable implements KeptBodies {
       `SELECT ${keptColumns}, m.body FROM @kept_body m WHERE m.thread = $4 AND ${place} > $1
          AND ${place} <= ${lastWithin('thread = $4', `${place} > $1`)} ORDER BY ${place}`,
     );
-    this.#some = database.statement(`SELECT ${keptColumns}, m.body FROM @kept_body m WHERE m.seq = ANY($1)`);
+    this.#some = database.statement(
+      `SELECT ${keptColumns}, m.body FROM @kept_body m WHERE m.seq = ANY($1::bigint[])`,
+    );
     const hasWords = '($3::tsquery IS NULL OR words @@ $3::tsquery)';
     const isOf = (agent: string): string =>
       `(${agent}::text IS NULL OR sender = ${agent} OR recipient = ${agent})`;

@@ -69,27 +69,39 @@ export interface OutsideTaskQuery extends OutsideScope {
   limit: number;
 }
 
-/** The tasks of callers from outside. Each change is on disk when its method returns, unless the method says otherwise. */
-export interface OutsideTasks extends Disposable {
+/** The number of a caller's tasks, and the bytes of their messages and answers. */
+export interface OutsideUsage {
+  tasks: number;
+  bytes: number;
+}
+
+/** The tasks of callers from outside. A change survives the process at once, and the machine after {@link synced}. */
+export interface OutsideTasks extends AsyncDisposable {
   /** A secret of 32 bytes, which was made with the table. */
   readonly key: Buffer;
   /** The bytes of all messages and answers. */
   readonly bytes: number;
-  /** Stores a new task. */
-  add(task: NewOutsideTask): void;
+  /** Stores a new task. Resolves when it is on the disk. */
+  add(task: NewOutsideTask): Promise<void>;
   find(id: string): OutsideTask | undefined;
-  /** Records that the broker has the message. A power cut may take it back. */
+  /** Records that the broker has the message. */
   sent(id: string): void;
-  /** Changes the state of a task. Returns false, and changes nothing, if its state is final. Only final states are synced. */
+  /** Changes the state of a task. Returns false, and changes nothing, if its state is final. */
   change(id: string, change: OutsideChange): boolean;
+  /** Resolves when every change before the call is on the disk. Rejects with a `StoreError`, from then on always, if the disk fails. */
+  synced(): Promise<void>;
   /** Forgets a task. */
   remove(id: string): void;
-  /** Returns the tasks of a caller that have not ended. */
-  open(caller: string): OutsideTask[];
-  /** Returns a page of tasks, and the number of all that the query selects. */
-  list(query: OutsideTaskQuery): { tasks: OutsideTask[]; total: number };
-  /** Returns the number of a caller's tasks, and the bytes of their messages and answers. */
-  usage(caller: string): { tasks: number; bytes: number };
+  /** Returns the ids of a caller's tasks that have not ended and whose messages the broker does not have yet, the oldest first. */
+  unsent(caller: string): string[];
+  /** Returns the ids of a caller's tasks that have not ended, although their deadline was before a time. */
+  overdue(caller: string, before: number): string[];
+  /**
+   * Returns a page of tasks, and the number of all that the query selects. The page ends earlier than at its limit if its messages and
+   * answers get long; `isMore` says whether there are others.
+   */
+  list(query: OutsideTaskQuery): { tasks: OutsideTask[]; total: number; isMore: boolean };
+  usage(caller: string): Readonly<OutsideUsage>;
   /** Forgets the tasks that ended before a time, and returns their number. */
   forgetEnded(before: number): number;
 }

@@ -12,12 +12,12 @@ import type { ToolsListFlags } from '../../tools/list.ts';
 export function toolsListCommand(): Command {
   const command = withConnectionOptions(
     new Command('list').description('List the tools that your role may use.'),
-  ).option('--as <role>', 'list the tools of this role instead, for operators and observers', roleOption);
+  ).option('--role <role>', 'list the tools of this role instead, for operators and observers', roleOption);
   withOrchestratorOption(command);
   withExamples(
     withJsonOption(command),
     'signalbox tools list --token-file researcher.token',
-    'signalbox tools list --as researcher',
+    'signalbox tools list --role researcher',
     'signalbox tools list --json',
   );
   return command.action(async (flags: ToolsListFlags) => {

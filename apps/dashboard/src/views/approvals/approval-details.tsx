@@ -1,4 +1,5 @@
 import type { Approval } from '@signalbox/protocol';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import { useResource } from '../../model/resource.ts';
 import { hrefOf } from '../../model/route.ts';
 import { canDecide, canLook } from '../../model/session.ts';
@@ -24,7 +25,7 @@ export function ApprovalDetails({ id, verdict, onVerdict, onClose, onDecided }: 
   const { data, error } = useResource<{ approval: Approval }>('approvals/show', { id });
   const approval = data?.approval.id === id ? data.approval : undefined;
   return (
-    <Drawer title={approval?.tool ?? 'Approval'} onClose={onClose}>
+    <Drawer title={approval ? toolLabel(approval) : 'Approval'} onClose={onClose}>
       {approval ? (
         <>
           <Call of={approval} />

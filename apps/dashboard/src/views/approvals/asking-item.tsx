@@ -1,4 +1,5 @@
 import type { Approval } from '@signalbox/protocol';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import { useState } from 'preact/hooks';
 import { hrefOf } from '../../model/route.ts';
 import { canDecide } from '../../model/session.ts';
@@ -22,7 +23,7 @@ export function AskingItem({ of }: { of: Approval }) {
           <a
             class={isWhole || !canDecide.value ? 'button plain' : 'button strong'}
             href={hrefOf('approvals', { id: of.id })}
-            aria-label={`Review ${of.tool} of ${of.agent}`}
+            aria-label={`Review ${toolLabel(of)} of ${of.agent}`}
           >
             Review
           </a>

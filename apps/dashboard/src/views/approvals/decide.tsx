@@ -1,5 +1,6 @@
 import type { Approval, DecideReply } from '@signalbox/protocol';
 import { isOnAgent } from '@signalbox/protocol/holds';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { standingHolds } from '../../model/holds.ts';
 import { act } from '../../model/notices.ts';
@@ -61,7 +62,7 @@ function Approve({ of, onVerdict, onDecided }: Props) {
   const label = time.choice === '' ? 'Approve once' : `Approve for ${time.text}`;
   return (
     <Form
-      label={`Approve ${of.tool}`}
+      label={`Approve ${toolLabel(of)}`}
       onSubmit={() => time.isWrong || send({ verdict: 'approve', for_ms: time.ms, reason })}
       onCancel={() => onVerdict(undefined)}
     >
@@ -77,8 +78,8 @@ function Approve({ of, onVerdict, onDecided }: Props) {
           `It is called ${when}, once, as shown.`
         ) : (
           <>
-            It is called {when}, and for this time <Text>{of.agent}</Text> may call <Text>{of.tool}</Text>{' '}
-            again, with any arguments, and nobody is asked.
+            It is called {when}, and for this time <Text>{of.agent}</Text> may call{' '}
+            <Text>{toolLabel(of)}</Text> again, with any arguments, and nobody is asked.
           </>
         )}
       </p>
@@ -108,7 +109,7 @@ function Deny({ of, onVerdict, onDecided }: Props) {
   const isEmpty = reason.trim() === '';
   return (
     <Form
-      label={`Deny ${of.tool}`}
+      label={`Deny ${toolLabel(of)}`}
       onSubmit={() => isEmpty || send({ verdict: 'deny', reason })}
       onCancel={() => onVerdict(undefined)}
     >

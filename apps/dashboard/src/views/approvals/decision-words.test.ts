@@ -9,7 +9,7 @@ const approval: Approval = {
 };
 
 test('A decision says what it did, and one that came second says who was first and why.', () => {
-  expect(decisionText({ decided: true, approval }).text).toBe('Approved: mcp_a__b of rosa is called');
+  expect(decisionText({ decided: true, approval }).text).toBe('Approved: a:b of rosa is called');
   const standing = { ...approval, until: 3_600_000, by: approval.by! };
   expect(decisionText({ decided: true, approval, standing }).text).toContain('no decision for 60m');
   const kept = { ...approval, kept_until: 3_600_000 };
@@ -19,7 +19,7 @@ test('A decision says what it did, and one that came second says who was first a
   const denied = { ...approval, state: 'denied' as const, reason: 'not on Fridays' };
   expect(decisionText({ decided: true, approval: denied })).toEqual({
     tone: 'good',
-    text: 'Denied: mcp_a__b of rosa is not called',
+    text: 'Denied: a:b of rosa is not called',
   });
   expect(decisionText({ decided: false, approval: denied })).toEqual({
     tone: 'bad',

@@ -1,4 +1,5 @@
 import type { Approval, DecideReply } from '@signalbox/protocol';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import { duration } from '../../parts/numbers.ts';
 
 /** Returns the result of a decision in words: its effect, or who was first. */
@@ -7,7 +8,7 @@ export function decisionText({ decided, approval, standing }: DecideReply): {
   text: string;
 } {
   if (!decided) return { tone: 'bad', text: `Nothing was changed: ${endText(approval)}` };
-  const call = `${approval.tool} of ${approval.agent}`;
+  const call = `${toolLabel(approval)} of ${approval.agent}`;
   if (approval.state === 'denied') return { tone: 'good', text: `Denied: ${call} is not called` };
   if (approval.kept_until !== undefined)
     return { tone: 'good', text: `Approved: ${call} runs once, when its caller calls again within the hour` };

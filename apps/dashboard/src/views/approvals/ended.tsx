@@ -1,5 +1,6 @@
 import type { Missing } from '@signalbox/daemon/dashboard';
 import type { Approval } from '@signalbox/protocol';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import { useState } from 'preact/hooks';
 import { read } from '../../api/request.ts';
 import { failureText, notify } from '../../model/notices.ts';
@@ -79,7 +80,7 @@ export function Ended({
             width: '9.5rem',
             cell: ({ state }) => <StateMark tone={tones[state]}>{state}</StateMark>,
           },
-          { title: 'Tool', cell: ({ tool }) => <Name>{tool}</Name> },
+          { title: 'Tool', cell: (one) => <Name>{toolLabel(one)}</Name> },
           { title: 'Agent', width: '18%', cell: ({ agent }) => <Name>{agent}</Name> },
           { title: 'Decided by', width: '16%', cell: ({ by }) => (by ? <Name>{by.agent}</Name> : '–') },
           {

@@ -1,5 +1,6 @@
 import type { Missing } from '@signalbox/daemon/dashboard';
 import type { StandingApproval } from '@signalbox/protocol';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import { act } from '../../model/notices.ts';
 import { useResource } from '../../model/resource.ts';
 import { canDecide } from '../../model/session.ts';
@@ -36,7 +37,7 @@ function One({ of: { id, agent, role, tool, created_at, until, by, reason } }: {
         </b>{' '}
         (role <Text>{role}</Text>) calls{' '}
         <b>
-          <Text>{tool}</Text>
+          <Text>{toolLabel({ tool })}</Text>
         </b>{' '}
         without asking, <Countdown until={until} />
       </p>
@@ -55,7 +56,7 @@ function One({ of: { id, agent, role, tool, created_at, until, by, reason } }: {
           isDangerous
           onConfirm={() =>
             act<{ revoked: StandingApproval }>('approvals/revoke-standing', { id }, () => ({
-              text: `Calls of ${tool} by ${agent} ask again`,
+              text: `Calls of ${toolLabel({ tool })} by ${agent} ask again`,
             }))
           }
         />

@@ -1,4 +1,5 @@
 import type { Approval } from '@signalbox/protocol';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import { useEffect, useRef } from 'preact/hooks';
 import { Countdown } from '../../parts/countdown.tsx';
 import { Name, Text } from '../../parts/text.tsx';
@@ -37,12 +38,12 @@ export function Waiting({
 
 /** Shows a waiting call in a few lines: the tool, the time that is left, the agent and the beginning of the arguments. */
 export function ApprovalGist({ of }: { of: Approval }) {
-  const { tool, agent, role, deadline_at, arguments: args, meta } = of;
+  const { agent, role, deadline_at, arguments: args, meta } = of;
   return (
     <>
       <span class="gist-head">
         <b>
-          <Name>{tool}</Name>
+          <Name>{toolLabel(of)}</Name>
         </b>
         <Countdown until={deadline_at} />
       </span>

@@ -17,7 +17,7 @@ export interface RankedTool {
   tool: string;
   /** The calls that were started. */
   calls: number;
-  /** Those of them that did not end well, errors that the tool itself told included. */
+  /** Those of them that did not end well, errors that the tool itself told included, calls that were cancelled not. */
   errors: number;
   p50Ms?: number | undefined;
   p95Ms?: number | undefined;
@@ -26,8 +26,8 @@ export interface RankedTool {
   bytes: number;
 }
 
-/** The outcomes of calls that ended well, or ask their caller for something. */
-const good = new Set(['ok', 'input_required']);
+/** The outcomes of calls that ended well, ask their caller for something, or were given up by it. */
+const good = new Set(['ok', 'input_required', 'cancelled']);
 
 /** Reads how each tool did in the last so many milliseconds, the first by `by` first. Rejects as `queryOrchestrator`. */
 export async function rankTools(

@@ -111,10 +111,11 @@ export class OutsideRequestHandler implements A2ARequestHandler {
     const scope = this.#scope(params.tenant, context);
     const isNone = status && state === undefined;
     const after = pageToken ? placeOf(pageToken) : undefined;
-    const query = { ...scope, context: contextId || undefined, state, since, after, limit: pageSize + 1 };
-    const { tasks: found, total } = isNone ? { tasks: [], total: 0 } : this.#request.asks.list(query);
-    const tasks = found.slice(0, pageSize);
-    const last = found.length > pageSize ? tasks.at(-1) : undefined;
+    const query = { ...scope, context: contextId || undefined, state, since, after, limit: pageSize };
+    const { tasks, total, isMore } = isNone
+      ? { tasks: [], total: 0, isMore: false }
+      : this.#request.asks.list(query);
+    const last = isMore ? tasks.at(-1) : undefined;
     return {
       tasks: tasks.map((task) => taskView(task, { historyLength, artifacts: includeArtifacts === true })),
       nextPageToken: last ? tokenOf(last) : '',

@@ -12,9 +12,9 @@ import type { Config } from '../config.ts';
 export function unmatchedPatterns(config: Config, file: string): string[] {
   const { roles, orchestrator } = config;
   const lists: [string, readonly (string | undefined)[], string?][] = [
-    ...Object.entries(roles).map(([role, { tools }]): [string, readonly string[]] => [
+    ...Object.entries(roles).map(([role, { tools }]): [string, readonly (string | undefined)[]] => [
       `roles.${role}.tools`,
-      tools,
+      tools.map((rule) => (typeof rule === 'string' ? rule : undefined)),
     ]),
     ...Object.entries(roles).map(([role, { ask = [] }]): [string, readonly (string | undefined)[]] => [
       `roles.${role}.ask`,
@@ -33,13 +33,29 @@ export function unmatchedPatterns(config: Config, file: string): string[] {
     ['orchestrator.safeToRepeat', orchestrator.repeat.safe ?? []],
     ['orchestrator.neverRepeat', orchestrator.repeat.never ?? []],
   ];
-  return lists.flatMap(([path, patterns, noun = 'tool']) =>
+  const unmatched = lists.flatMap(([path, patterns, noun = 'tool']) =>
     patterns.flatMap((pattern, at) => {
       const reason = pattern === undefined ? undefined : reasonOf(pattern, config);
       return reason === undefined
         ? []
         : [`${file}: ${path}[${at}]: '${pattern}' matches no ${noun}: ${reason}`];
     }),
+  );
+  return [...unmatched, ...withoutPins(config, file)];
+}
+
+/** Warns of roles by annotations that servers without pins have no part in. */
+function withoutPins({ roles, mcpServers }: Config, file: string): string[] {
+  const unpinned = Object.entries(mcpServers).flatMap(([name, { definitions, disabled }]) =>
+    definitions === 'pin' || disabled ? [] : [name],
+  );
+  if (unpinned.length === 0) return [];
+  return Object.entries(roles).flatMap(([role, { tools }]) =>
+    tools.every((rule) => typeof rule === 'string')
+      ? []
+      : [
+          `${file}: roles.${role}.tools: annotations give no tool of ${unpinned.join(', ')}: they count only for servers with definitions: pin, which orchestrator.definitions: pin gives to all`,
+        ],
   );
 }
 

@@ -37,6 +37,7 @@ import {
   paths,
   resourcePatterns,
   toolPatterns,
+  toolRules,
 } from './value-schemas.ts';
 
 const namedRoleSchema = roleSchema.refine((role) => role !== 'observer', {
@@ -224,6 +225,10 @@ const orchestratorSchema = z.strictObject({
       results: resultLimitsSchema.optional(),
     })
     .optional(),
+  definitions: z
+    .enum(['follow', 'pin'])
+    .optional()
+    .describe('definitions of servers whose entry says nothing of them; default follow'),
   safeToRepeat: toolPatterns
     .optional()
     .describe(
@@ -383,8 +388,8 @@ const unreadHintSchema = z.enum(unreadHints, {
 /** A role as an entry of `roles` is written. */
 export const roleEntrySchema = z.strictObject(
   {
-    tools: toolPatterns.describe(
-      'names of tools, patterns with *, or server:tool as in github:*, that the role sees and may call; must be there',
+    tools: toolRules.describe(
+      'names of tools, patterns with *, or server:tool as in github:*, that the role sees and may call; { annotations: readOnly } means those that servers with definitions: pin declare read-only; must be there',
     ),
     prompts: toolPatterns
       .optional()

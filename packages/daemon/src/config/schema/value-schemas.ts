@@ -112,5 +112,17 @@ export const resourcePatterns = z.array(
   }),
 );
 
+const readOnlyRule = z.strictObject({ annotations: z.literal('readOnly') });
+
+/** A rule of `roles.X.tools`: a pattern of tools, or all tools that only read. */
+export const toolRules = z.array(
+  z.union([toolPattern, readOnlyRule], {
+    error: ({ input }) =>
+      typeof input === 'string'
+        ? 'must name a tool, or a server and a tool as server:tool; * stands for all of them'
+        : 'must be a pattern of tools, or { annotations: readOnly }',
+  }),
+);
+
 /** Names of tools, patterns with `*`, or `server:tool`. */
 export const toolPatterns = z.array(toolPattern);

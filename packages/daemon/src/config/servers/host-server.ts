@@ -11,17 +11,17 @@ type ServerPolicy = Omit<HttpServerConfig, 'type' | 'url' | 'headers' | 'auth'>;
 
 /**
  * Turns an entry whose paths are absolute into what the MCP host takes. `referred` has the secrets that references put into its texts;
- * `limits` hold where the entry sets none.
+ * `limits` and `definitions` hold where the entry sets none.
  */
 export function hostServer(
   entry: McpServerEntry,
   referred: ReferredSecrets,
-  limits: NonNullable<McpServerEntry['limits']> = {},
+  { limits = {}, definitions }: Pick<McpServerEntry, 'limits' | 'definitions'> = {},
 ): McpServerConfig {
   const { command = '', args, env, inheritEnv, cwd, leaveDetached, url = '', headers, auth } = entry;
   const secrets = secretsOf(entry, referred);
   const policy = {
-    ...policyOf(entry),
+    ...policyOf({ ...entry, definitions: entry.definitions ?? definitions }),
     ...limitsOf({ ...limits, ...entry.limits }),
     ...(Object.keys(secrets).length > 0 && { secrets }),
   };

@@ -23,6 +23,7 @@ import type {
   ServerReport,
 } from '@signalbox/protocol';
 import { holdSubject } from '@signalbox/protocol/internal';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import { endsSoon } from '@signalbox/serving';
 
 /** A remedy for an item that needs one click: a command of the API with its parameters. */
@@ -132,7 +133,7 @@ function approvalItems(approvals: readonly Approval[]): AttentionItem[] {
       id: `approval ${approval.id}`,
       level: 'now',
       who: approval.agent,
-      what: `wants to call ${approval.tool}, and waits for a decision.`,
+      what: `wants to call ${toolLabel(approval)}, and waits for a decision.`,
       since: approval.created_at,
       link: `/approvals?id=${encodeURIComponent(approval.id)}`,
       approval,
@@ -339,9 +340,10 @@ function agentItems(agent: AgentSummary, now: number): AttentionItem[] {
 }
 
 function runningItem(call: CallRecord, now: number): AttentionItem[] {
-  const { request_id: id, agent: who, tool, state, started_at, received_at } = call;
+  const { request_id: id, agent: who, state, started_at, received_at } = call;
   const since = started_at ?? received_at;
   if (state === 'finished' || now - since < attentionLimits.callMs) return [];
+  const tool = toolLabel(call);
   const what = state === 'running' ? `${tool} runs and has no result.` : `${tool} waits for its turn.`;
   return [
     { id: `call ${id}`, level: 'now', who, what, since, link: `/timeline?id=${encodeURIComponent(id)}` },
@@ -353,7 +355,7 @@ function unknownOutcomes(calls: readonly CallRecord[], now: number): AttentionIt
     ({ outcome, finished_at = 0 }) =>
       outcome === 'outcome_unknown' && now - finished_at < attentionLimits.unknownOutcomeMs,
   );
-  return [...Map.groupBy(unknown, ({ tool }) => tool)].map(([tool, of]) => ({
+  return [...Map.groupBy(unknown, toolLabel)].map(([tool, of]) => ({
     id: `unknown ${tool}`,
     level: 'now',
     who: tool,

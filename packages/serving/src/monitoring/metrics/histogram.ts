@@ -62,7 +62,7 @@ export class LabelledHistogram {
   collect(): MetricFamily {
     const samples = Array.from(
       this.#series.entries(),
-      ([, { labels, observed }]) => [labels, [...observed.counts], observed.sum] as const,
+      ([, { labels, observed }]) => [labels, Array.from(observed.counts), observed.sum] as const,
     );
     return { ...this.#info, type: 'histogram', buckets: this.#buckets, samples };
   }

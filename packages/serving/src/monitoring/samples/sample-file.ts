@@ -44,7 +44,8 @@ export class SampleFile {
       if (size > mostBytes) return await this.#setAside(`it has ${size} bytes, which is too long`);
       text = await readFile(this.#path, 'utf8');
     } catch (error) {
-      if (errnoOf(error) !== 'ENOENT') await this.#setAside(messageOf(error));
+      if (errnoOf(error) === 'ENOENT') this.#bytes = 0;
+      else await this.#setAside(messageOf(error));
       return;
     }
     const [head, ...lines] = text.split('\n');
@@ -67,7 +68,7 @@ export class SampleFile {
 
   /** Writes new lines, which are in the rings already. Never rejects: what can't be written now is written later, while it is kept. */
   async write(newLines: readonly string[], rings: Rings): Promise<void> {
-    const added = newLines.map((line) => `${line}\n`).join('');
+    const added = [...(this.#bytes === 0 ? [this.#head] : []), ...newLines, ''].join('\n');
     const kept = rings.second.bytes + rings.minute.bytes;
     try {
       if (this.#bytes + added.length > 2 * kept + slackBytes) {

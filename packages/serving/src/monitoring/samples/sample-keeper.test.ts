@@ -231,6 +231,29 @@ it('has no more series in an answer than its bound, and one for all the rest', a
   ]);
 });
 
+it('holds a bounded amount of numbers for one request: series beyond that are one', async () => {
+  const many = new LabelledHistogram(
+    { name: 'many', help: 'M.', labels: ['tool'] },
+    [1, 2, 3, 4, 5, 6, 7, 8, 9],
+    300,
+  );
+  for (let tool = 0; tool < 300; tool++) many.observe([`t${tool}`], 1);
+  for (let more = 0; more < 50; more++) many.observe(['t299'], 1);
+  let ms = 0;
+  await using keeper = await SampleKeeper.open({
+    ...{ file: undefined, now: () => start + ms, monotonic: () => ms, warn: () => {} },
+    collect: () => [many.collect()],
+  });
+  ms = 1000;
+  await keeper.tick();
+  const named = async (points: number, selections: number) => {
+    const of = new Array(selections).fill({ metric: 'many', by: ['tool'] });
+    const { series } = await keeper.read({ last_ms: 600_000, points, of });
+    return series.filter(({ labels }) => labels.tool === 't299').length;
+  };
+  expect([await named(1, 8), await named(300, 1), await named(300, 8)]).toEqual([8, 1, 1]);
+});
+
 it('keeps no more lines and bytes than its bounds', () => {
   const ring = new LineRing({ count: 3, bytes: 20 });
   for (const line of ['one', 'two', 'three', 'four']) ring.push(line);

@@ -38,7 +38,7 @@ export class SampleKeeper implements AsyncDisposable {
   readonly #file: SampleFile | undefined;
   readonly #rings: Rings = newRings();
   readonly #growth = new Growth();
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout | undefined;
   /** The samples of the minute that has not ended. */
   #minute: Sample[] = [];
   #unwritten: string[] = [];
@@ -52,6 +52,7 @@ export class SampleKeeper implements AsyncDisposable {
     const keeper = new SampleKeeper(deps);
     await keeper.#file?.readInto(keeper.#rings);
     keeper.#endLastMinute();
+    keeper.#timer = setInterval(() => void keeper.#tickOrWarn(), everyMs).unref();
     return keeper;
   }
 
@@ -63,7 +64,6 @@ export class SampleKeeper implements AsyncDisposable {
     this.#file = file === undefined ? undefined : new SampleFile(file, head, warn);
     this.#sampledAt = monotonic();
     this.#writtenAt = this.#sampledAt;
-    this.#timer = setInterval(() => void this.#tickOrWarn(), everyMs).unref();
   }
 
   /** Takes a sample of the time since the last one, and writes now and then. It is called every second. */
@@ -98,7 +98,7 @@ export class SampleKeeper implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
-    await this.tick();
+    await this.#tickOrWarn();
     this.#endMinute();
     await this.#write();
   }

@@ -4,6 +4,8 @@ import { otherValue } from '../metrics/label-values.ts';
 import type { Sample, SampledMetric, SampledValue } from './sample.ts';
 
 const defaultPoints = 120;
+/** The most numbers that a request holds while it is worked on: 8 MB. Usual requests hold a tenth. */
+const mostCells = 1_000_000;
 /** The lengths of the shortest slots, in milliseconds. */
 const shortest = { second: 1000, minute: 60_000 };
 
@@ -22,6 +24,8 @@ export class SampleSlots {
   readonly #covered: number[];
   readonly #series: Map<string, Series>[];
   #oldest: number | undefined;
+  /** The numbers that all series hold. */
+  #cells = 0;
 
   /** `now` is in epoch milliseconds. */
   constructor(query: SamplesQuery, metrics: ReadonlyMap<string, SampledMetric>, now: number) {
@@ -59,11 +63,7 @@ export class SampleSlots {
       for (const value of figures[metric] ?? []) {
         if (!isWanted(value)) continue;
         const own = value[0].filter((_, at) => kept[at]);
-        const key = own.join('\0');
-        const one =
-          series.get(key) ??
-          new Series(own, this.#covered.length, type === 'gauge' ? 'gauge' : buckets.length);
-        series.set(key, one);
+        const one = this.#seriesOf(series, own, type === 'gauge' ? 'gauge' : buckets.length);
         if (type === 'gauge') one.stands(slot, value[1] as number, { isAge, isFirst: !touched.has(one) });
         else one.grows(slot, value);
         touched.add(one);
@@ -71,6 +71,18 @@ export class SampleSlots {
       // What has no value any more stands at none, and not at its last one.
       if (type === 'gauge') for (const one of series.values()) if (!touched.has(one)) one.isGone(slot);
     }
+  }
+
+  /** Returns the series of some labels. When the request takes too much memory, new ones share one. */
+  #seriesOf(series: Map<string, Series>, labels: readonly string[], of: number | 'gauge'): Series {
+    const known = series.get(labels.join('\0'));
+    if (known) return known;
+    const own = this.#cells < mostCells ? labels : labels.map(() => otherValue);
+    const key = own.join('\0');
+    const one = series.get(key) ?? new Series(own, this.#covered.length, of);
+    if (!series.has(key)) this.#cells += one.cells;
+    series.set(key, one);
+    return one;
   }
 
   /** Returns the answer. */
@@ -123,6 +135,11 @@ class Series {
     this.#perSlot = isGauge || of === 0 ? 0 : of + 1;
     this.#values = new Float64Array(slots).fill(isGauge ? Number.NaN : 0);
     this.#counts = new Float64Array(slots * this.#perSlot);
+  }
+
+  /** The numbers that it holds. */
+  get cells(): number {
+    return this.#values.length + this.#counts.length;
   }
 
   /** How much there is of it: for which series an answer has room. */

@@ -2,22 +2,26 @@ import { randomBytes } from 'node:crypto';
 import { dirname } from 'node:path';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import type Database from 'better-sqlite3';
-import {
-  isFinalState,
-  type NewOutsideTask,
-  type OutsideChange,
-  type OutsideTask,
-  type OutsideTaskQuery,
-  type OutsideTasks,
+import type {
+  NewOutsideTask,
+  OutsideChange,
+  OutsideTask,
+  OutsideTaskQuery,
+  OutsideTasks,
+  OutsideUsage,
 } from '../../outside-tasks/outside-tasks.ts';
 import { makeDirectory } from '../data-directory-lock.ts';
 import { closeDatabase, isBusy, openFile, toStoreError } from '../database.ts';
+import { shrinkWhileOpen } from '../file-shrinker.ts';
+import { WalSync } from '../wal-sync.ts';
 
 /** The version of the schema. It changes with each change of the tables. */
 const version = 1;
 
+// Messages and results are long, and stand apart, so that a change of a state does not write them again.
 const schema = `
   CREATE TABLE secret (key BLOB NOT NULL);
+  CREATE TABLE body (id TEXT PRIMARY KEY, message TEXT NOT NULL, result TEXT);
   CREATE TABLE task (
     id TEXT PRIMARY KEY,
     caller TEXT NOT NULL,
@@ -25,14 +29,12 @@ const schema = `
     tenant TEXT NOT NULL,
     context TEXT NOT NULL,
     hash TEXT NOT NULL,
-    message TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     deadline_at INTEGER NOT NULL,
     state TEXT NOT NULL,
     is_sent INTEGER NOT NULL,
     changed_at INTEGER NOT NULL,
     reason TEXT,
-    result TEXT,
     bytes INTEGER NOT NULL
   ) WITHOUT ROWID;
   CREATE INDEX task_listed ON task (caller, agent, tenant, changed_at DESC, id DESC);
@@ -41,8 +43,12 @@ const schema = `
   CREATE INDEX task_ended ON task (changed_at) WHERE state NOT IN ('submitted', 'working');
 `;
 
+/** The format of the file. */
+export const outsideFormat = { schema, version };
+
 const columns = `id, caller, agent, tenant, context, hash, message, created_at AS createdAt, deadline_at AS deadlineAt, state,
   is_sent AS isSent, changed_at AS changedAt, reason, result`;
+const tables = 'task JOIN body USING (id)';
 
 type Row = Omit<OutsideTask, 'isSent' | 'reason' | 'result'> & {
   isSent: number;
@@ -50,28 +56,35 @@ type Row = Omit<OutsideTask, 'isSent' | 'reason' | 'result'> & {
   result: string | null;
 };
 
+type Value = string | number | null;
+
+/** The pages of the log at which SQLite copies them into the file: 32 MiB. */
+const checkpointPages = 8192;
+/** The length of messages and answers, in characters, after which a page of a list ends. */
+const pageLength = 4 * 1024 * 1024;
 /** The longest wait for a process that is about to close the file, in milliseconds. The wait blocks the event loop. */
 const busyTimeoutMs = 1000;
 
 /**
- * Opens or creates the table. Only its owner can read it, and no other process can open it until it is closed. Throws `a2a_running` if one
- * has it open, else a `StoreError`.
+ * Opens or creates the table. Only its owner can read it, and no other process can open it until it is closed. Rejects with `a2a_running`
+ * if one has it open, else with a `StoreError`.
  */
-export function openSqliteOutsideTasks(file: string): OutsideTasks {
+export async function openSqliteOutsideTasks(file: string): Promise<OutsideTasks> {
   let db: Database.Database | undefined;
+  let log: WalSync | undefined;
   try {
     makeDirectory(dirname(file));
-    db = openFile({
-      file,
-      synchronous: 'full',
-      schema,
-      version,
-      busyTimeoutMs,
-      otherVersion,
-      isExclusive: true,
-    });
-    return new SqliteOutsideTasks(db);
+    const synchronous = 'normal';
+    db = openFile({ file, synchronous, ...outsideFormat, busyTimeoutMs, otherVersion, isExclusive: true });
+    // By default SQLite syncs the file itself after every few dozen tasks, and everything waits for that.
+    db.pragma(`wal_autocheckpoint = ${checkpointPages}`);
+    createKey(db);
+    log = new WalSync(file);
+    await log.sync();
+    shrinkWhileOpen(db, file);
+    return new SqliteOutsideTasks(db, log);
   } catch (thrown) {
+    await log?.close();
     db?.close();
     if (thrown instanceof SignalboxError) throw thrown;
     if (!isBusy(thrown)) throw toStoreError(thrown, file);
@@ -85,137 +98,185 @@ function otherVersion(file: string, found: number): SignalboxError {
   return new SignalboxError('a2a_other_version', message);
 }
 
+function createKey(db: Database.Database): void {
+  const create = db.transaction(() => {
+    db.prepare('INSERT INTO secret SELECT ? WHERE NOT EXISTS (SELECT 1 FROM secret)').run(randomBytes(32));
+  });
+  create.immediate();
+}
+
+/** Each write is one commit, which reads show at once. A thread syncs the log, for all writes that wait for it together. */
 class SqliteOutsideTasks implements OutsideTasks {
   readonly key: Buffer;
   bytes: number;
   readonly #db: Database.Database;
+  readonly #log: WalSync;
+  readonly #statements = new Map<string, Database.Statement<Value[], unknown>>();
+  /** What callers use, as far as it was asked for since tasks were forgotten. */
+  readonly #usage = new Map<string, OutsideUsage>();
 
-  constructor(db: Database.Database) {
+  constructor(db: Database.Database, log: WalSync) {
     this.#db = db;
-    this.bytes = db.prepare<[], number>('SELECT coalesce(sum(bytes), 0) FROM task').pluck().get()!;
-    db.transaction(() => {
-      db.prepare('INSERT INTO secret SELECT ? WHERE NOT EXISTS (SELECT 1 FROM secret)').run(randomBytes(32));
-    }).immediate();
+    this.#log = log;
     this.key = db.prepare<[], Buffer>('SELECT key FROM secret').pluck().get()!;
+    this.bytes = db.prepare<[], number>('SELECT coalesce(sum(bytes), 0) FROM task').pluck().get()!;
   }
 
-  add(task: NewOutsideTask): void {
+  add(task: NewOutsideTask): Promise<void> {
     const { id, caller, agent, tenant, context, hash, message, createdAt, deadlineAt } = task;
     const bytes = Buffer.byteLength(message);
-    this.#db
-      .prepare(
-        `INSERT INTO task (id, caller, agent, tenant, context, hash, message, created_at, deadline_at, state, is_sent, changed_at, bytes)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'submitted', 0, ?, ?)`,
-      )
-      .run(id, caller, agent, tenant, context, hash, message, createdAt, deadlineAt, createdAt, bytes);
-    this.bytes += bytes;
+    this.#together(() => {
+      this.#run('INSERT INTO body (id, message) VALUES (?, ?)', id, message);
+      this.#run(
+        `INSERT INTO task (id, caller, agent, tenant, context, hash, created_at, deadline_at, state, is_sent, changed_at, bytes)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'submitted', 0, ?, ?)`,
+        ...[id, caller, agent, tenant, context, hash, createdAt, deadlineAt, createdAt, bytes],
+      );
+    });
+    this.#count(caller, { tasks: 1, bytes });
+    return this.#log.sync();
   }
 
   find(id: string): OutsideTask | undefined {
-    return taskOf(this.#db.prepare<[string], Row>(`SELECT ${columns} FROM task WHERE id = ?`).get(id));
+    const [row] = this.#rows(`SELECT ${columns} FROM ${tables} WHERE id = ?`, id);
+    return row;
   }
 
   sent(id: string): void {
-    this.#unsynced(() => this.#db.prepare('UPDATE task SET is_sent = 1 WHERE id = ?').run(id));
+    this.#run('UPDATE task SET is_sent = 1 WHERE id = ? AND is_sent = 0', id);
   }
 
   change(id: string, { state, at, reason, result }: OutsideChange): boolean {
     const bytes = Buffer.byteLength(result ?? '');
-    const write = () =>
-      this.#db
-        .prepare(
-          `UPDATE task SET state = ?, changed_at = max(changed_at, ?), is_sent = 1, reason = ?, result = ?, bytes = bytes + ?
-           WHERE id = ? AND state IN ('submitted', 'working')`,
-        )
-        .run(state, at, reason ?? null, result ?? null, bytes, id).changes > 0;
-    const hasChanged = isFinalState(state) ? write() : this.#unsynced(write);
-    if (hasChanged) this.bytes += bytes;
-    return hasChanged;
+    const caller = this.#together(() => {
+      const [found] = this.#all<string>(
+        `UPDATE task SET state = ?, changed_at = max(changed_at, ?), is_sent = 1, reason = ?, bytes = bytes + ?
+         WHERE id = ? AND state IN ('submitted', 'working') RETURNING caller`,
+        ...[state, at, reason ?? null, bytes, id],
+      );
+      if (found !== undefined && result !== undefined)
+        this.#run('UPDATE body SET result = ? WHERE id = ?', result, id);
+      return found;
+    });
+    if (caller === undefined) return false;
+    this.#count(caller, { tasks: 0, bytes });
+    return true;
+  }
+
+  synced(): Promise<void> {
+    return this.#log.sync();
   }
 
   remove(id: string): void {
-    this.#forgotten(
-      this.#db.prepare<[string], number>('DELETE FROM task WHERE id = ? RETURNING bytes').pluck().all(id),
+    this.#forget('id = ?', id);
+  }
+
+  unsent(caller: string): string[] {
+    return this.#all<string>(
+      `SELECT id FROM task WHERE caller = ? AND state IN ('submitted', 'working') AND is_sent = 0 ORDER BY created_at, id`,
+      caller,
     );
   }
 
-  open(caller: string): OutsideTask[] {
-    return this.#db
-      .prepare<[string], Row>(
-        `SELECT ${columns} FROM task WHERE caller = ? AND state IN ('submitted', 'working') ORDER BY created_at, id`,
-      )
-      .all(caller)
-      .map((row) => taskOf(row)!);
+  overdue(caller: string, before: number): string[] {
+    return this.#all<string>(
+      `SELECT id FROM task WHERE caller = ? AND state IN ('submitted', 'working') AND deadline_at < ?`,
+      ...[caller, before],
+    );
   }
 
-  list(query: OutsideTaskQuery): { tasks: OutsideTask[]; total: number } {
+  list(query: OutsideTaskQuery): { tasks: OutsideTask[]; total: number; isMore: boolean } {
     const { caller, agent, tenant, context, state, since, after, limit } = query;
     const wheres = ['caller = ?', 'agent = ?', 'tenant = ?'];
-    const values: (string | number)[] = [caller, agent, tenant];
-    const add = (where: string, ...more: (string | number)[]) => {
+    const values: Value[] = [caller, agent, tenant];
+    const add = (where: string, ...more: Value[]) => {
       wheres.push(where);
       values.push(...more);
     };
     if (context !== undefined) add('context = ?', context);
     if (state !== undefined) add('state = ?', state);
     if (since !== undefined) add('changed_at >= ?', since);
-    const total = this.#db
-      .prepare<unknown[], number>(`SELECT count(*) FROM task WHERE ${wheres.join(' AND ')}`)
-      .pluck()
-      .get(values)!;
+    const [total = 0] = this.#all<number>(
+      `SELECT count(*) FROM task WHERE ${wheres.join(' AND ')}`,
+      ...values,
+    );
     if (after !== undefined) add('(changed_at, id) < (?, ?)', after.changedAt, after.id);
-    const rows = this.#db
-      .prepare<unknown[], Row>(
-        `SELECT ${columns} FROM task WHERE ${wheres.join(' AND ')} ORDER BY changed_at DESC, id DESC LIMIT ?`,
-      )
-      .all([...values, limit]);
-    return { tasks: rows.map((row) => taskOf(row)!), total };
+    const page = `SELECT ${columns} FROM ${tables} WHERE ${wheres.join(' AND ')} ORDER BY changed_at DESC, id DESC`;
+    const tasks: OutsideTask[] = [];
+    let length = 0;
+    for (const row of this.#statement(page).iterate(...values) as IterableIterator<Row>) {
+      if (tasks.length >= limit || length > pageLength) return { tasks, total, isMore: true };
+      tasks.push(taskOf(row));
+      length += row.message.length + (row.result?.length ?? 0);
+    }
+    return { tasks, total, isMore: false };
   }
 
-  usage(caller: string): { tasks: number; bytes: number } {
-    return this.#db
-      .prepare<[string], { tasks: number; bytes: number }>(
-        'SELECT count(*) AS tasks, coalesce(sum(bytes), 0) AS bytes FROM task WHERE caller = ?',
-      )
-      .get(caller)!;
+  usage(caller: string): OutsideUsage {
+    const known = this.#usage.get(caller);
+    if (known) return known;
+    const sql = 'SELECT count(*) AS tasks, coalesce(sum(bytes), 0) AS bytes FROM task WHERE caller = ?';
+    const usage = this.#statement(sql).get(caller) as OutsideUsage;
+    this.#usage.set(caller, usage);
+    return usage;
   }
 
   forgetEnded(before: number): number {
-    const forgotten = this.#db
-      .prepare<[number], number>(
-        `DELETE FROM task WHERE changed_at < ? AND state NOT IN ('submitted', 'working') RETURNING bytes`,
-      )
-      .pluck()
-      .all(before);
-    this.#forgotten(forgotten);
-    return forgotten.length;
+    return this.#forget(`changed_at < ? AND state NOT IN ('submitted', 'working')`, before);
   }
 
-  #forgotten(bytes: readonly number[]): void {
-    for (const one of bytes) this.bytes -= one;
-  }
-
-  [Symbol.dispose](): void {
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#log.close();
     closeDatabase(this.#db);
   }
 
-  /** Writes something that may be lost with the power. */
-  #unsynced<T>(write: () => T): T {
-    this.#db.pragma('synchronous = normal');
-    try {
-      return write();
-    } finally {
-      this.#db.pragma('synchronous = full');
+  #forget(where: string, value: Value): number {
+    const forgotten = this.#together(() => {
+      this.#run(`DELETE FROM body WHERE id IN (SELECT id FROM task WHERE ${where})`, value);
+      return this.#all<number>(`DELETE FROM task WHERE ${where} RETURNING bytes`, value);
+    });
+    if (forgotten.length > 0) this.#usage.clear();
+    for (const bytes of forgotten) this.bytes -= bytes;
+    return forgotten.length;
+  }
+
+  /** Makes one commit of several writes. */
+  #together<T>(writes: () => T): T {
+    return this.#db.transaction(writes)();
+  }
+
+  #count(caller: string, more: OutsideUsage): void {
+    this.bytes += more.bytes;
+    const known = this.#usage.get(caller);
+    if (known) {
+      known.tasks += more.tasks;
+      known.bytes += more.bytes;
     }
+  }
+
+  #statement(sql: string): Database.Statement<Value[], unknown> {
+    const known = this.#statements.get(sql) ?? this.#db.prepare<Value[], unknown>(sql);
+    this.#statements.set(sql, known);
+    return known;
+  }
+
+  #run(sql: string, ...values: Value[]): void {
+    this.#statement(sql).run(...values);
+  }
+
+  /** Returns the only column of the rows. */
+  #all<T>(sql: string, ...values: Value[]): T[] {
+    return this.#statement(sql)
+      .pluck()
+      .all(...values) as T[];
+  }
+
+  #rows(sql: string, ...values: Value[]): OutsideTask[] {
+    return (this.#statement(sql).all(...values) as Row[]).map(taskOf);
   }
 }
 
-function taskOf(row: Row | undefined): OutsideTask | undefined {
-  if (!row) return undefined;
-  return {
-    ...row,
-    isSent: row.isSent === 1,
-    reason: row.reason ?? undefined,
-    result: row.result ?? undefined,
-  };
+function taskOf(row: Row): OutsideTask {
+  const { isSent, reason, result } = row;
+  return { ...row, isSent: isSent === 1, reason: reason ?? undefined, result: result ?? undefined };
 }

@@ -32,6 +32,8 @@ export interface AcpAgent {
   readonly argumentsFollow?: true;
   /** Texts at the end of a turn that say that it did not answer. */
   readonly noAnswer?: { readonly failed: RegExp; readonly denied: RegExp };
+  /** Sentences of the agent itself at the beginning of a message, which belong to no answer. */
+  readonly notices?: RegExp;
   /** Recognises a tool of our MCP server by facts that the agent states in fields of their own, never by a title. */
   readonly isOurs?: (facts: ToolFacts) => boolean;
 }
@@ -95,6 +97,7 @@ const table: readonly AcpAgent[] = [
     server: 'cli',
     silent: ['--allow-all-tools', '--allow-all', '--yolo'],
     noAnswer: { failed: /^Error: /, denied: /^Info: Operation cancelled by user/ },
+    notices: /^(?:Info: Request failed due to a transient API error\. Retrying\.\.\.\s*)+/,
   },
   {
     name: 'pi',

@@ -1,4 +1,5 @@
 import { TurnStream, textWithCut } from '../turn-output.ts';
+import type { AcpAgent } from './acp-agents.ts';
 
 /** The text with which an agent ended a turn. */
 export interface LastText {
@@ -11,12 +12,14 @@ export interface LastText {
 /** Keeps the last message of a turn. Earlier messages stand before calls of tools, and are no answer. */
 export class SpokenText {
   readonly #sendsIds: boolean;
+  readonly #notices: RegExp | undefined;
   #id: string | undefined;
   #message = new TurnStream();
   #loose = new TurnStream();
 
-  constructor({ sendsIds = false }: { sendsIds?: boolean | undefined }) {
-    this.#sendsIds = sendsIds;
+  constructor({ sendsIds, notices }: Pick<AcpAgent, 'sendsIds' | 'notices'>) {
+    this.#sendsIds = sendsIds === true;
+    this.#notices = notices;
   }
 
   /** Adds a part of a message. */
@@ -36,8 +39,14 @@ export class SpokenText {
   }
 
   last(): LastText {
-    const [message, loose] = [this.#message, this.#loose].map((stream) => textWithCut(stream.text()).trim());
+    const [message, loose] = [this.#message, this.#loose].map((stream) =>
+      this.#withoutNotices(textWithCut(stream.text()).trim()),
+    );
     const hasIds = this.#sendsIds || this.#id !== undefined;
     return hasIds ? { text: message!, notice: loose! } : { text: loose!, notice: '' };
+  }
+
+  #withoutNotices(text: string): string {
+    return this.#notices ? text.replace(this.#notices, '') : text;
   }
 }

@@ -1,0 +1,80 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { jsonOf } from '../support/cli/command-line.ts';
+import { startWorkspace } from '../support/cli/workspace.ts';
+
+const server = fileURLToPath(new URL('../browser/screenshots/scene-server.ts', import.meta.url));
+
+/** A tool whose server says whether it only reads. */
+const tool = (name: string, readOnlyHint?: boolean) => ({
+  name,
+  description: `Does ${name}.`,
+  inputSchema: { type: 'object' },
+  ...(readOnlyHint !== undefined && { annotations: { readOnlyHint } }),
+});
+
+test('A role by annotations has the read-only tools of pinned servers alone, and what its server adds or changes when a person has accepted it.', async () => {
+  let place = '';
+  const write = (name: string, tools: object[]) =>
+    writeFile(join(place, `${name}.json`), JSON.stringify(tools));
+  const hosted = (name: string, more = {}) => ({
+    command: process.execPath,
+    args: [server, join(place, `${name}.json`), name],
+    ...more,
+  });
+  await using workspace = await startWorkspace(async (directory) => {
+    place = directory;
+    await write('notes', [tool('read', true), tool('erase'), tool('lie', false)]);
+    await write('loose', [tool('read', true)]);
+    return JSON.stringify({
+      broker: { listen: '127.0.0.1:0', data: './state' },
+      orchestrator: { definitions: 'pin' },
+      mcpServers: { notes: hosted('notes'), loose: hosted('loose', { definitions: 'follow' }) },
+      roles: { reader: { tools: [{ annotations: 'readOnly' }] } },
+    });
+  });
+  const operator = (...args: string[]) => workspace.run([...args, '--config', 'signalbox.yaml']);
+  const listed = async (): Promise<string[]> => {
+    const { tools } = jsonOf(await operator('tools', 'list', '--role', 'reader', '--json')) as {
+      tools: { name: string }[];
+    };
+    return tools.map(({ name }) => name);
+  };
+  const ann = await workspace.agent('ann', 'reader');
+  const call = (name: string) => workspace.run(['tools', 'call', name, '{}'], ann.env);
+  expect(await listed()).toEqual(['mcp_notes__read']);
+  expect(await call('mcp_notes__read')).toMatchObject({ code: 0 });
+  for (const name of ['mcp_notes__erase', 'mcp_notes__lie', 'mcp_loose__read'])
+    expect((await call(name)).stderr, name).toContain('is not allowed');
+  const why = await operator('tools', 'explain', 'reader', 'loose:read');
+  expect(why.stdout).toContain('definitions: pin');
+  const checked = await operator('config', 'check');
+  expect(checked.stdout + checked.stderr).toContain('annotations give no tool of loose');
+
+  // The server grants itself rights: a tool turns read-only, and a new one says so, too.
+  await write('notes', [tool('read', true), tool('erase', true), tool('lie', false), tool('more', true)]);
+  expect(await operator('servers', 'reload', 'notes')).toMatchObject({ code: 0 });
+  expect(await listed()).toEqual(['mcp_notes__read']);
+  for (const name of ['mcp_notes__erase', 'mcp_notes__more'])
+    expect(await call(name), name).toMatchObject({ stdout: '' });
+  const diff = await operator('servers', 'diff');
+  const [, seen = ''] = /--seen (\S+)/.exec(diff.stdout) ?? [];
+  expect(await operator('servers', 'accept', 'notes', '--seen', seen)).toMatchObject({ code: 0 });
+  expect((await listed()).toSorted()).toEqual(['mcp_notes__erase', 'mcp_notes__more', 'mcp_notes__read']);
+  expect(await call('notes:erase')).toMatchObject({ code: 0 });
+
+  // What is read-only no more is withheld, too.
+  await write('notes', [tool('read', true), tool('erase', false), tool('more', true)]);
+  expect(await operator('servers', 'reload', 'notes')).toMatchObject({ code: 0 });
+  expect((await listed()).toSorted()).toEqual(['mcp_notes__more', 'mcp_notes__read']);
+  const matrix = jsonOf(await operator('tools', 'matrix', '--json')) as {
+    tools: { tool: string; may: string[] }[];
+  };
+  expect(matrix.tools.map(({ tool: name, may }) => [name, may])).toEqual([
+    ['mcp_loose__read', []],
+    ['mcp_notes__more', ['reader']],
+    ['mcp_notes__read', ['reader']],
+  ]);
+});
