@@ -49,30 +49,24 @@ export function protocolTables(): Record<string, string> {
     operations: Object.keys(adminOperations()).map(operation).join('\n\n'),
     permissions: permissionTable(),
     'audit-codes': auditCodeLists(),
-    'orchestrator-metrics': table(
-      ['key', 'metric', 'type', 'labels', 'bounds of buckets'],
-      Object.entries<OrchestratorMetric>(orchestratorMetrics).map(
-        ([key, { name, type, labels, buckets = [] }]) => [
-          `\`${key}\``,
-          `\`${name}\``,
-          type,
-          labels.join(', '),
-          buckets.join(', '),
-        ],
-      ),
-    ),
-    notices: table(
-      ['`what`', 'further fields', 'when'],
-      Object.keys(tailNoticeSchemas()).map((what) => {
+    'orchestrator-metrics': Object.entries<OrchestratorMetric>(orchestratorMetrics)
+      .map(([key, { name, type, labels, buckets = [] }]) => {
+        const by = labels.length > 0 ? ` by ${labels.join(', ')}` : '';
+        const bounds = buckets.length > 0 ? `, with the bounds ${buckets.join(', ')}` : '';
+        return `- \`${key}\`: \`${name}\`, a ${type}${by}${bounds}`;
+      })
+      .join('\n'),
+    notices: Object.keys(tailNoticeSchemas())
+      .map((what) => {
         const {
           properties = {},
           required = [],
           description = '',
         } = definitions[definitionName('TailNotice', what)]!;
         const { what: _, at: __, ...further } = properties;
-        return [`\`${what}\``, `\`${namesOf({ properties: further, required })}\``, description];
-      }),
-    ),
+        return `- \`${what}\` (\`${namesOf({ properties: further, required })}\`): ${description}`;
+      })
+      .join('\n'),
     'admin-objects': objects((name) => !frameObjects.has(name)),
     'error-codes': Object.entries(errorCodes)
       .map(([code, entry]) => {
@@ -81,14 +75,9 @@ export function protocolTables(): Record<string, string> {
         return `- \`${code}\`${facts.length > 0 ? ` (${facts.join(', ')})` : ''}: ${entry.meaning}`;
       })
       .join('\n'),
-    'close-codes': table(
-      ['close code', 'name', 'a client reconnects'],
-      Object.entries(closeCodes).map(([code, { name, reconnect }]) => [
-        code,
-        `\`${name}\``,
-        yesOrNo(reconnect),
-      ]),
-    ),
+    'close-codes': Object.entries(closeCodes)
+      .map(([code, { name, reconnect }]) => `- ${code} \`${name}\`${reconnect ? ': reconnect' : ''}`)
+      .join('\n'),
     'tool-error-codes': Object.entries(toolErrorCodes)
       .map(
         ([code, { category, retryable, meaning }]) =>
@@ -288,8 +277,4 @@ function namesOf({ properties = {}, required = [] }: SchemaNode): string {
 function table(headings: string[], rows: string[][]): string {
   const line = (cells: string[]): string => `| ${cells.join(' | ')} |`;
   return [line(headings), line(headings.map(() => '---')), ...rows.map(line)].join('\n');
-}
-
-function yesOrNo(value: boolean): string {
-  return value ? 'yes' : 'no';
 }
