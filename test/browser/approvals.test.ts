@@ -132,7 +132,7 @@ test('Calls are decided on by keyboard, a key that is held down confirms nothing
   await page.keyboard.type('not on Fridays');
   await page.keyboard.press('Enter');
   expect((await second).error?.message).toContain('not on Fridays');
-  await page.getByText('No tool call waits for a person.').waitFor({ timeout: 1000 });
+  await page.getByText('No tool call waits for a person.').waitFor();
   await expect.poll(() => page.title()).toBe('Approvals · Signalbox');
   await page.getByRole('button', { name: 'Ended' }).click();
   const rows = () => page.locator('tbody tr').allTextContents();
