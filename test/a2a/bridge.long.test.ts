@@ -1,5 +1,11 @@
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { TaskState } from '@a2a-js/sdk';
 import { connectBroker } from '@signalbox/client';
+import { testAuthority } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { a2aClient, answerOf, escapedPost, message, send, sending } from '../support/a2a/a2a-client.ts';
 import { type A2aStage, type Served, startA2aStage } from '../support/a2a/a2a-stage.ts';
@@ -277,4 +283,33 @@ test('A group is asked as an agent is, by callers who reconnect with another tok
   await expect
     .poll(async () => answerOf(await first.getTask({ id: waiting.id, tenant: '' })))
     .toBe('heard: wait for both');
+});
+
+test('With a certificate the bridge speaks https under the name that clients use, and refuses an open address without one.', async () => {
+  const { ca, issue } = await testAuthority();
+  const pair = await issue({ names: ['agents.example', 'localhost'] });
+  await using stage = await startA2aStage({ isAlone: true });
+  await using _rosa = await stage.serve('rosa');
+  for (const [name, pem] of Object.entries({ 'a2a.pem': pair.cert, 'a2a.key': pair.key }))
+    await writeFile(join(stage.directory, name), pem, { mode: 0o600 });
+  const open = { listen: '0.0.0.0:0' };
+  await using refused = await stage.bridge({}, open);
+  expect(refused.ready).toMatchObject({ error: { code: 'insecure_listen' } });
+  const tls = { cert: 'a2a.pem', key: 'a2a.key' };
+  await using bridge = await stage.bridge({}, { ...open, tls, url: 'https://agents.example' });
+  const { origin, agents } = bridge.ready as { origin: string; agents: Record<string, string> };
+  expect(agents.rosa).toBe('https://agents.example/a2a/rosa');
+  const token = await stage.token('caller');
+  const params = { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'over tls' }] } };
+  const asked = request({
+    ...{ host: '127.0.0.1', port: new URL(origin).port, servername: 'agents.example', ca },
+    ...{ path: '/a2a/rosa', method: 'POST' },
+    headers: {
+      ...{ host: 'agents.example', authorization: `Bearer ${token}` },
+      ...{ 'content-type': 'application/json', 'a2a-version': '1.0' },
+    },
+  });
+  asked.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params }));
+  const [response] = await once(asked, 'response');
+  expect(await text(response)).toContain('heard: over tls');
 });

@@ -88,7 +88,7 @@ test('tools list shows a role its own tools and no others, and says whose words 
   expect(own.tools.every((tool) => typeof tool.inputSchema === 'object')).toBe(true);
   const table = await workspace.run(['tools', 'list'], researcher.env);
   expect(table.stdout).toMatch(
-    /^TOOL +ITS SERVER SAYS\nmcp_everything__echo +Echoes back the input string$/m,
+    /^TOOL +ITS SERVER SAYS\neverything:echo +Echoes back the input string$/m,
   );
 
   const sandbox = await workspace.agent('sandbox-1', 'sandbox');
