@@ -255,7 +255,7 @@ export const brokerFrameSchemas = {
     states: z
       .array(z.string())
       .describe(
-        'The state of each request, in the order of the question. `open`: not settled. `orphaned`: the same, and nobody holds the inbox of its sender now; only if `with_sender` was asked. `settled`: it is never pushed again. `answered`: the same, and the reply of this agent with the id `reply` is stored; also for a request of a group. `ambiguous`: the question names no agent, and several have sent requests with this id. `unknown`: not in the store, because it was settled long ago or never stored.',
+        'The state of each request, in the order of the question. `open`: not settled. `orphaned`: open, and nobody holds the inbox of its sender, if `with_sender` was asked. `settled`: never pushed again. `answered`: settled, and the reply of this agent with the id `reply` is stored. `ambiguous`: several agents have sent requests with this id, and the question names none. `unknown`: not in the store any more, or never.',
       ),
   }),
 
