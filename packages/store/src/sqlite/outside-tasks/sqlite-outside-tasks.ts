@@ -62,6 +62,9 @@ type Value = string | number | null;
 const checkpointPages = 8192;
 /** The length of messages and answers, in characters, after which a page of a list ends. */
 const pageLength = 4 * 1024 * 1024;
+/** The most tasks that are kept in memory, and the most characters of the message and the answer of one. */
+const maxRecent = 512;
+const recentLength = 16 * 1024;
 /** The longest wait for a process that is about to close the file, in milliseconds. The wait blocks the event loop. */
 const busyTimeoutMs = 1000;
 
@@ -112,6 +115,8 @@ class SqliteOutsideTasks implements OutsideTasks {
   readonly #db: Database.Database;
   readonly #log: WalSync;
   readonly #statements = new Map<string, Database.Statement<Value[], unknown>>();
+  /** Tasks as they are in the file: one that runs is read many times. */
+  readonly #recent = new Map<string, OutsideTask>();
   /** What callers use, as far as it was asked for since tasks were forgotten. */
   readonly #usage = new Map<string, OutsideUsage>();
 
@@ -134,16 +139,22 @@ class SqliteOutsideTasks implements OutsideTasks {
       );
     });
     this.#count(caller, { tasks: 1, bytes });
+    const begun = { state: 'submitted', isSent: false, changedAt: createdAt } as const;
+    this.#remember({ ...task, ...begun, reason: undefined, result: undefined });
     return this.#log.sync();
   }
 
   find(id: string): OutsideTask | undefined {
-    const [row] = this.#rows(`SELECT ${columns} FROM ${tables} WHERE id = ?`, id);
-    return row;
+    const known = this.#recent.get(id);
+    if (known) return known;
+    const row = this.#statement(`SELECT ${columns} FROM ${tables} WHERE id = ?`).get(id) as Row | undefined;
+    return row && this.#remember(taskOf(row));
   }
 
   sent(id: string): void {
     this.#run('UPDATE task SET is_sent = 1 WHERE id = ? AND is_sent = 0', id);
+    const known = this.#recent.get(id);
+    if (known) this.#recent.set(id, { ...known, isSent: true });
   }
 
   change(id: string, { state, at, reason, result }: OutsideChange): boolean {
@@ -159,6 +170,9 @@ class SqliteOutsideTasks implements OutsideTasks {
       return found;
     });
     if (caller === undefined) return false;
+    const known = this.#recent.get(id);
+    const changedAt = Math.max(known?.changedAt ?? 0, at);
+    if (known) this.#remember({ ...known, state, changedAt, isSent: true, reason, result });
     this.#count(caller, { tasks: 0, bytes });
     return true;
   }
@@ -230,12 +244,24 @@ class SqliteOutsideTasks implements OutsideTasks {
     closeDatabase(this.#db);
   }
 
+  #remember(task: OutsideTask): OutsideTask {
+    this.#recent.delete(task.id);
+    if (task.message.length + (task.result?.length ?? 0) > recentLength) return task;
+    this.#recent.set(task.id, task);
+    const [oldest] = this.#recent.keys();
+    if (this.#recent.size > maxRecent && oldest !== undefined) this.#recent.delete(oldest);
+    return task;
+  }
+
   #forget(where: string, value: Value): number {
     const forgotten = this.#together(() => {
       this.#run(`DELETE FROM body WHERE id IN (SELECT id FROM task WHERE ${where})`, value);
       return this.#all<number>(`DELETE FROM task WHERE ${where} RETURNING bytes`, value);
     });
-    if (forgotten.length > 0) this.#usage.clear();
+    if (forgotten.length > 0) {
+      this.#usage.clear();
+      this.#recent.clear();
+    }
     for (const bytes of forgotten) this.bytes -= bytes;
     return forgotten.length;
   }
@@ -269,10 +295,6 @@ class SqliteOutsideTasks implements OutsideTasks {
     return this.#statement(sql)
       .pluck()
       .all(...values) as T[];
-  }
-
-  #rows(sql: string, ...values: Value[]): OutsideTask[] {
-    return (this.#statement(sql).all(...values) as Row[]).map(taskOf);
   }
 }
 
