@@ -58,3 +58,31 @@ test('the socket of a dead face is replaced, and a living face is left alone', a
   site.face = await site.serve({ path: stale });
   expect(site.face.path).toBe(stale);
 });
+
+test('a process of several turns shows its key and acts in the turn that runs; its shims wait between turns, and others are refused', async () => {
+  await using site = await startSharedFaceStack();
+  const token = await site.stack.broker.tokenOf('rosa', 'worker');
+  await using place = await site.face.openSeat(`${site.path}.seat`);
+  const { seat, path } = place;
+  await using stranger = await connectShim(path, { token }, { initialize: false });
+  expect(await stranger.line('refused')).toMatchObject({ refused: { code: 'unauthorized' } });
+  await using early = await connectShim(path, { token: seat.key }, { initialize: false });
+  expect(await early.line('waits')).toMatchObject({ waits: { code: 'no_turn', retryable: true } });
+  // A shim says nothing before it is welcomed.
+  await using rude = await connectShim(path, { token: seat.key }, { initialize: false });
+  await rude.line('waits');
+  rude.call(1, count).catch(() => {});
+  await rude.closed;
+  seat.begin({ token, turn: { seqs: [7], thread: 'T' } });
+  expect(await early.line('welcome')).toEqual({ welcome: { agent: 'rosa', role: 'worker' } });
+  await expect.poll(() => site.events).toMatchObject([{ event: 'connected', token, turn: { seqs: [7] } }]);
+  await seat.end();
+  expect(await early.line('ended')).toMatchObject({ ended: { code: 'no_turn' } });
+  await early.closed;
+  await using later = await connectShim(path, { token: seat.key }, { initialize: false });
+  await later.line('waits');
+  expect(seat.known).toBe(1);
+  await place[Symbol.asyncDispose]();
+  await later.closed;
+  expect(site.stack.ran('count')).toEqual([]);
+});

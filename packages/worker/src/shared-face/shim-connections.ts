@@ -134,7 +134,10 @@ export class ShimConnections {
     const gone = new AbortController();
     // A shim says nothing more before it is welcomed.
     const refuse = () => socket.destroy();
-    socket.once('close', () => gone.abort()).on('data', refuse);
+    socket
+      .once('close', () => gone.abort())
+      .on('data', refuse)
+      .resume();
     try {
       return await seat.nextTurn(AbortSignal.any([gone.signal, this.#ending.signal]));
     } finally {
