@@ -294,7 +294,9 @@ test('With a certificate the bridge speaks https under the name that clients use
     await writeFile(join(stage.directory, name), pem, { mode: 0o600 });
   const open = { listen: '0.0.0.0:0' };
   await using refused = await stage.bridge({}, open);
-  expect(refused.ready).toMatchObject({ error: { code: 'insecure_listen' } });
+  expect(refused.ready).toMatchObject({
+    error: { code: 'insecure_listen', message: expect.stringContaining('a2a.tls') },
+  });
   const tls = { cert: 'a2a.pem', key: 'a2a.key' };
   await using bridge = await stage.bridge({}, { ...open, tls, url: 'https://agents.example' });
   const { origin, agents } = bridge.ready as { origin: string; agents: Record<string, string> };

@@ -5,7 +5,6 @@ import {
   configOption,
   connectionHeading,
   dataOption,
-  insecureUrlOption,
   urlOption,
   withExamples,
   withJsonOption,
@@ -17,7 +16,10 @@ export function a2aCommand(): Command {
     .description('Serve the agents under "a2a" of the configuration to clients of the Agent2Agent protocol.')
     .option('--listen <address>', 'HOST:PORT to listen on, in place of a2a.listen')
     .addOption(urlOption())
-    .addOption(insecureUrlOption())
+    .option(
+      '--insecure',
+      'allow ws:// to another machine, and an address that other machines can reach, without encryption',
+    )
     .addOption(caFileOption())
     .addOption(configOption().helpGroup(connectionHeading))
     .addOption(dataOption());

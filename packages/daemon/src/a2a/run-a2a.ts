@@ -106,6 +106,7 @@ export async function runA2a(options: RunA2aOptions): Promise<RunningA2a> {
       log: report,
     },
     {
+      encryptedBy: 'a2a.tls',
       maxBodyBytes: bodyLimits.bodyBytes,
       isJson: (contentType) =>
         contentType !== null && /^application\/(a2a\+)?json\s*(;|$)/i.test(contentType),

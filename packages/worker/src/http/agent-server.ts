@@ -41,6 +41,8 @@ export interface AgentServerOptions {
 /** The requests that a server for agents takes, and how it connects an agent. */
 export interface AgentServerRules<A extends TableAgent> extends RequestRules<A> {
   connect: AgentTableOptions<A>['connect'];
+  /** The options or the key of the configuration that encrypt connections. */
+  encryptedBy: string;
   /** The time between two sweeps of the agents in milliseconds, if it is less than a quarter of `limits.agentIdleMs`. */
   sweepMs?: number;
 }
@@ -73,7 +75,7 @@ export async function startAgentServer<A extends TableAgent>(
   if (!isLoopback(listen.host) && !tls && !options.insecure) {
     throw new SignalboxError(
       'insecure_listen',
-      `listening on '${listen.host}' would send tokens and calls unencrypted over the network; encrypt it with --tls-cert and --tls-key, use 127.0.0.1, or accept it with --insecure`,
+      `listening on '${listen.host}' would send tokens and calls unencrypted over the network; encrypt it with ${rules.encryptedBy}, use 127.0.0.1, or accept it with --insecure`,
     );
   }
   const limits = { ...defaultFaceLimits, ...options.limits };

@@ -71,6 +71,7 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
   const limits = { ...defaultFaceLimits, ...options.limits };
   const room = pastRoom();
   const server = await startAgentServer<FaceAgent>(options, {
+    encryptedBy: '--tls-cert and --tls-key',
     maxBodyBytes: limits.bodyBytes,
     isJson: isJsonContentType,
     refuseTarget,
