@@ -48,7 +48,7 @@ for (const [name, client_secret] of Object.entries(secrets)) {
 server.close();
 server.closeAllConnections();
 JS
-node try.mjs 2> /dev/null | tee seen
+node try.mjs 2> errors | tee seen || { cat errors; exit 1; }
 diff - seen <<'TXT'
 letters: token, token, token
 a plus: client authentication failed, client authentication failed, token

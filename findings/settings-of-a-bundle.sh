@@ -39,7 +39,7 @@ await show('without overrides');
 mcp_config.platform_overrides = { [process.platform]: { env: { MODE: 'x' } } };
 await show('env.MODE for this platform');
 JS
-node try.mjs 2> /dev/null | tee seen
+node try.mjs 2> errors | tee seen || { cat errors; exit 1; }
 diff - seen <<'TXT'
 without overrides: ["${user_config.note}","/home/user/a","--in=${user_config.folders}"] {"KEY":"user's key"}
 env.MODE for this platform: ["${user_config.note}","/home/user/a","--in=${user_config.folders}"] {"MODE":"x"}
