@@ -69,6 +69,8 @@ const againMs = 5_000;
 const graceMs = 10 * 60_000;
 /** The code of an error of the disk, after which nothing is promised any more. */
 const diskFailed = 'storage_failed';
+/** The time for which answers wait to be acked together, in milliseconds. A new task does not wait for their sync then. */
+const ackMs = 20;
 /** The most messages of a caller that are sent at a time when it comes back. */
 const sentAtOnce = 16;
 /** The most messages that one look into an inbox reads. */
@@ -90,6 +92,9 @@ export class OutsideAsks implements AsyncDisposable {
   readonly #sending = new Map<string, Sending>();
   readonly #listeners = new Map<string, Set<() => void>>();
   readonly #stop = new AbortController();
+  /** Answers whose rows may not be on the disk yet, by the connections that got them. */
+  readonly #unacked = new Map<BrokerClient, number[]>();
+  #acking: NodeJS.Timeout | undefined;
   readonly #failed = Promise.withResolvers<Error>();
   readonly #sweeper: NodeJS.Timeout;
 
@@ -227,6 +232,7 @@ export class OutsideAsks implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#sweeper);
+    clearTimeout(this.#acking);
     this.#stop.abort();
     const sending = [...this.#sending.values()];
     for (const { abort } of sending) abort.abort();
@@ -401,18 +407,26 @@ export class OutsideAsks implements AsyncDisposable {
       const task = id === undefined ? undefined : this.#options.tasks.find(id);
       if (end && id !== undefined && task?.caller === client.agent)
         this.#change(id, { ...end, at: this.#now() });
-      if (end) {
-        // Until then the answer would come again.
-        void this.#synced()
-          .then(() => {
-            this.#fault('a2a.answer.stored');
-            return client.ack([seq]);
-          })
-          .catch(() => {});
-      }
       // Nobody reads other messages to a caller: their senders are told so.
+      if (end) this.#ackLater(client, seq);
       else await client.nack([seq], { dead: true, reason: 'a caller from outside reads only answers' });
     }
+  }
+
+  /** Acks an answer when its row is on the disk, together with others. Until then it would come again. */
+  #ackLater(client: BrokerClient, seq: number): void {
+    this.#unacked.set(client, [...(this.#unacked.get(client) ?? []), seq]);
+    this.#acking ??= setTimeout(() => {
+      this.#acking = undefined;
+      const unacked = [...this.#unacked];
+      this.#unacked.clear();
+      void this.#synced()
+        .then(() => {
+          this.#fault('a2a.answer.stored');
+          return Promise.all(unacked.map(([of, seqs]) => of.ack(seqs)));
+        })
+        .catch(() => {});
+    }, ackMs);
   }
 
   /** Returns the ids of the asks whose ends wait in a caller's inbox. */
