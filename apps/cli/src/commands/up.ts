@@ -6,7 +6,7 @@ import type { UpFlags } from '../daemons/up.ts';
 export function upCommand(): Command {
   const command = new Command('up')
     .description(
-      'Start the broker, the orchestrator and a face for the agents of this machine, and keep them running.',
+      'Start the broker, the orchestrator and a face for the agents of this machine, and "a2a serve" if the configuration has a section a2a; keep them running.',
     )
     .addOption(configOption())
     .option('--data <dir>', 'data directory; default from the config, else $XDG_STATE_HOME/signalbox')
