@@ -18,10 +18,11 @@ export default defineConfig({
       'test/**/*.test.ts',
       'bench/**/*.test.ts',
     ],
-    // They take long, or need programs that are not everywhere: npm run test:all, test:ops, test:browser, test:postgres, test:packages and
-    // test:servers.
+    // They take long, or need programs that are not everywhere: npm run test:all, test:ops, test:browser, test:postgres, test:packages,
+    // test:servers and test:clients:served.
     exclude: [
       '**/*.long.test.ts',
+      '**/*.agents.test.ts',
       'test/ops/**',
       'test/browser/**',
       'test/postgres/!(killed-broker).test.ts',

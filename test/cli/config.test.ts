@@ -73,6 +73,7 @@ test('The JSON Schema of the configuration names every section.', async () => {
     'auth',
     'orchestrator',
     'worker',
+    'a2a',
     'mcpConfig',
     'mcpServers',
     'capabilities',

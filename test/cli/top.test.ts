@@ -89,7 +89,7 @@ test('On a terminal top is shown anew on a screen of its own, which Ctrl-C leave
   await using broker = await startTestBroker();
   const words = [process.execPath, ...signalboxArgv(['top', '--data', broker.dataDir])];
   // A terminal of 80 columns and 12 rows.
-  const command = `stty cols 80 rows 12; ${words.map((word) => `'${word}'`).join(' ')}`;
+  const command = `stty cols 80 rows 12; exec ${words.map((word) => `'${word}'`).join(' ')}`;
   const child = spawn('script', ['-qec', command, '/dev/null'], { env: cleanEnv({ TERM: 'xterm' }) });
   let shown = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -41,7 +41,7 @@ test('A process that ends while its broker gives no answer has its try counted w
   const before = await read(url, first.text);
   process.kill(pid, 'SIGSTOP');
   try {
-    expect(await first.retire(killed)).toEqual({ told: false, heldIds: [] });
+    expect(await first.retire(killed)).toEqual({ told: false, revoked: false, heldIds: [] });
     expect(events).toMatchObject([
       { code: 'token_not_revoked', message: expect.stringContaining('token revoke') },
     ]);

@@ -88,7 +88,7 @@ export function isInstalled(program: string): boolean {
 
 /** A typed line, and the words that every shell offers for its last word. */
 export const completions: readonly (readonly [typed: string, offered: readonly string[]])[] = [
-  ['signalbox to', ['token', 'tools']],
+  ['signalbox to', ['token', 'tools', 'top']],
   ['signalbox token issue --pe', ['--permissions']],
   ['signalbox token issue --permissions ', ['observer', 'operator']],
   ['signalbox ps --jso', ['--json']],
