@@ -46,7 +46,7 @@ test('A role by annotations has the read-only tools of pinned servers alone, and
   const call = (name: string) => workspace.run(['tools', 'call', name, '{}'], ann.env);
   expect(await listed()).toEqual(['mcp_notes__read']);
   expect(await call('mcp_notes__read')).toMatchObject({ code: 0 });
-  for (const name of ['mcp_notes__erase', 'mcp_notes__lie', 'mcp_loose__read'])
+  for (const name of ['mcp_notes__lie', 'mcp_loose__read'])
     expect((await call(name)).stderr, name).toContain('is not allowed');
   const why = await operator('tools', 'explain', 'reader', 'loose:read');
   expect(why.stdout).toContain('definitions: pin');
@@ -57,8 +57,7 @@ test('A role by annotations has the read-only tools of pinned servers alone, and
   await write('notes', [tool('read', true), tool('erase', true), tool('lie', false), tool('more', true)]);
   expect(await operator('servers', 'reload', 'notes')).toMatchObject({ code: 0 });
   expect(await listed()).toEqual(['mcp_notes__read']);
-  for (const name of ['mcp_notes__erase', 'mcp_notes__more'])
-    expect(await call(name), name).toMatchObject({ stdout: '' });
+  expect((await call('mcp_notes__more')).stdout).toBe('');
   const diff = await operator('servers', 'diff');
   const [, seen = ''] = /--seen (\S+)/.exec(diff.stdout) ?? [];
   expect(await operator('servers', 'accept', 'notes', '--seen', seen)).toMatchObject({ code: 0 });

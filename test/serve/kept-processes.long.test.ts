@@ -165,3 +165,22 @@ test('A thread of a group goes on in its process at the member that kept it, and
   expect(reasons).toContainEqual(expect.stringMatching(/^member-\d goes on with its thread$/));
   await served.stop();
 });
+
+test('--keep is refused without ACP, without sessions, and with a token that makes no others.', async () => {
+  const { env } = await stage.workspace.agent('plain', 'researcher');
+  const refusal = async (args: string[], own: Record<string, string> = {}) => {
+    const { code, stderr } = await stage.workspace.run(['worker', 'serve', '--keep', '10m', ...args], own);
+    return [code, stderr];
+  };
+  const acp = ['--acp', '--', '/bin/cat'];
+  expect(await refusal(['--', '/bin/cat'], env)).toEqual([
+    2,
+    expect.stringContaining('--keep is for agents that speak the Agent Client Protocol'),
+  ]);
+  const data = ['--data', join(stage.workspace.directory, 'state'), '--agent', 'a', '--role', 'researcher'];
+  expect(await refusal([...data, '--session', 'none', ...acp])).toEqual([
+    2,
+    expect.stringContaining('a kept process goes on with its session'),
+  ]);
+  expect(await refusal(acp, env)).toEqual([2, expect.stringContaining('needs a token of its own')]);
+});

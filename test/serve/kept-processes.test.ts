@@ -44,22 +44,3 @@ test('A thread goes on in its process, each turn under its own token: a call bet
   expect(isRunning(Number(pid))).toBe(false);
   expect(served.run.events().filter(({ event }) => event === 'warning')).toEqual([]);
 });
-
-test('--keep is refused without ACP, without sessions, and with a token that makes no others.', async () => {
-  const { env } = await stage.workspace.agent('plain', 'researcher');
-  const refusal = async (args: string[], own: Record<string, string> = {}) => {
-    const { code, stderr } = await stage.workspace.run(['worker', 'serve', '--keep', '10m', ...args], own);
-    return [code, stderr];
-  };
-  const acp = ['--acp', '--', '/bin/cat'];
-  expect(await refusal(['--', '/bin/cat'], env)).toEqual([
-    2,
-    expect.stringContaining('--keep is for agents that speak the Agent Client Protocol'),
-  ]);
-  const data = ['--data', join(stage.workspace.directory, 'state'), '--agent', 'a', '--role', 'researcher'];
-  expect(await refusal([...data, '--session', 'none', ...acp])).toEqual([
-    2,
-    expect.stringContaining('a kept process goes on with its session'),
-  ]);
-  expect(await refusal(acp, env)).toEqual([2, expect.stringContaining('needs a token of its own')]);
-});

@@ -99,3 +99,24 @@ test('Without such a turn nothing is stopped, and the error names the turns that
     { detail: 'stopped by operator.ana' },
   ]);
 });
+
+test('All notes of a stopped turn are dead letters, not only the one that was named, and nothing of them is tried again.', async () => {
+  const { run, pids } = await here.serveHanging('noted', { args: ['--note-wait', '500ms'] });
+  await using _run = run;
+  for (const id of ['n1', 'n2', 'n3'])
+    await here.stage.asker.deliver({ to: 'noted', kind: 'note', body: 'forever', id });
+  const processes = await pids();
+  expect(eventsOf(run, 'turn_started')).toMatchObject([
+    { messages: [{ id: 'n1' }, { id: 'n2' }, { id: 'n3' }] },
+  ]);
+  expect(await here.stop('noted', '--message', 'n2')).toMatchObject({
+    agent: 'noted',
+    stopped: [{ id: 'n2' }],
+  });
+  await expect
+    .poll(() => here.deadOf('noted'))
+    .toEqual(['n1', 'n2', 'n3'].map((id) => [id, 'stopped by operator.ana']));
+  await expect.poll(() => processes.filter(isRunning)).toEqual([]);
+  expect(await here.stage.ask('noted', 'and now?')).toBe('served');
+  expect(eventsOf(run, 'turn_started')).toHaveLength(2);
+});

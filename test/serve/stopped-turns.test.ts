@@ -49,27 +49,6 @@ test.each([['plain', { as: ['program'] }]])(
   },
 );
 
-test('All notes of a stopped turn are dead letters, not only the one that was named, and nothing of them is tried again.', async () => {
-  const { run, pids } = await here.serveHanging('noted', { args: ['--note-wait', '500ms'] });
-  await using _run = run;
-  for (const id of ['n1', 'n2', 'n3'])
-    await here.stage.asker.deliver({ to: 'noted', kind: 'note', body: 'forever', id });
-  const processes = await pids();
-  expect(eventsOf(run, 'turn_started')).toMatchObject([
-    { messages: [{ id: 'n1' }, { id: 'n2' }, { id: 'n3' }] },
-  ]);
-  expect(await here.stop('noted', '--message', 'n2')).toMatchObject({
-    agent: 'noted',
-    stopped: [{ id: 'n2' }],
-  });
-  await expect
-    .poll(() => here.deadOf('noted'))
-    .toEqual(['n1', 'n2', 'n3'].map((id) => [id, 'stopped by operator.ana']));
-  await expect.poll(() => processes.filter(isRunning)).toEqual([]);
-  expect(await here.stage.ask('noted', 'and now?')).toBe('served');
-  expect(eventsOf(run, 'turn_started')).toHaveLength(2);
-});
-
 test('An agent that speaks ACP is told to cancel, and its open question is answered before that.', async () => {
   await using rosa = await serveAcp(here.stage.workspace, 'rosa', { args: ['--permissions', 'ask'] });
   const steps = [
