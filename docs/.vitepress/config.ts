@@ -8,6 +8,8 @@ export default defineConfig({
   // Pages link to each other across the repository, as readers of a checkout follow the links.
   srcDir: '..',
   srcExclude: ['**/node_modules/**', '**/dist/**', 'test/**', 'bench/**', 'deploy/**', 'apps/dashboard/**'],
+  // Scripts are read in the repository.
+  ignoreDeadLinks: [/\.sh$/],
   rewrites: (id) => id.replace(/(^|\/)README\.md$/, '$1index.md'),
   markdown: {
     // The documents hold no HTML: what stands in angle brackets is to be shown.
