@@ -25,3 +25,19 @@ test('dashboard --open opens its link in a browser, and other users see it neith
   expect([failed.code, failed.stdout.includes('/ui/#code=')]).toEqual([0, true]);
   expect(failed.stderr).toContain(`no browser was opened: ${opener} ended with 3`);
 });
+
+test('dashboard --open does not wait for a browser that the opener itself became.', async () => {
+  await using broker = await startTestBroker();
+  await using directory = await tempDir();
+  const pidFile = join(directory.path, 'pid');
+  const program = join(directory.path, opener);
+  await writeFile(program, `#!/bin/sh\necho $$ > '${pidFile}'\nexec tail -f /dev/null\n`);
+  await chmod(program, 0o755);
+  const env = { PATH: `${directory.path}${delimiter}${process.env.PATH}`, TMPDIR: directory.path };
+  const opened = await signalbox(['dashboard', '--open', '--data', broker.dataDir], { env });
+  const pid = Number(await readFile(pidFile, 'utf8'));
+  // It throws if the browser has ended.
+  process.kill(pid, 'SIGKILL');
+  expect([opened.code, opened.stdout.includes('/ui/#code=')]).toEqual([0, true]);
+  expect(opened.stderr).not.toContain('no browser');
+});

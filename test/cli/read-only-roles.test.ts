@@ -32,7 +32,7 @@ test('A role by annotations has the read-only tools of pinned servers alone, and
       broker: { listen: '127.0.0.1:0', data: './state' },
       orchestrator: { definitions: 'pin' },
       mcpServers: { notes: hosted('notes'), loose: hosted('loose', { definitions: 'follow' }) },
-      roles: { reader: { tools: [{ annotations: 'readOnly' }] } },
+      roles: { reader: { tools: [{ annotations: 'readOnly' }] }, builder: { tools: ['*'] } },
     });
   });
   const operator = (...args: string[]) => workspace.run([...args, '--config', 'signalbox.yaml']);
@@ -58,6 +58,11 @@ test('A role by annotations has the read-only tools of pinned servers alone, and
   expect(await operator('servers', 'reload', 'notes')).toMatchObject({ code: 0 });
   expect(await listed()).toEqual(['mcp_notes__read']);
   expect((await call('mcp_notes__more')).stdout).toBe('');
+  const builder = await workspace.agent('bea', 'builder');
+  const told = await workspace.run(['tools', 'call', 'notes:erase', '{}'], builder.env);
+  expect(told.stderr).toContain('has changed its definition');
+  const changed = await operator('tools', 'explain', 'builder', 'notes:erase');
+  expect(changed.stdout).toContain('withheld: its definition has changed');
   const diff = await operator('servers', 'diff');
   const [, seen = ''] = /--seen (\S+)/.exec(diff.stdout) ?? [];
   expect(await operator('servers', 'accept', 'notes', '--seen', seen)).toMatchObject({ code: 0 });
@@ -72,8 +77,8 @@ test('A role by annotations has the read-only tools of pinned servers alone, and
     tools: { tool: string; may: string[] }[];
   };
   expect(matrix.tools.map(({ tool: name, may }) => [name, may])).toEqual([
-    ['mcp_loose__read', []],
-    ['mcp_notes__more', ['reader']],
-    ['mcp_notes__read', ['reader']],
+    ['mcp_loose__read', ['builder']],
+    ['mcp_notes__more', ['builder', 'reader']],
+    ['mcp_notes__read', ['builder', 'reader']],
   ]);
 });

@@ -18,18 +18,23 @@ export interface DashboardFlags extends ConnectionFlags {
 /** Prints a link to the dashboard that signs in the holder of the token, and opens it if that is wanted. */
 export async function printLink(flags: DashboardFlags): Promise<void> {
   const { links, expiresInMs } = await withSession(flags, ({ client }) => makeSignInLink(client));
+  if (flags.json) printJson({ links, expires_in_ms: expiresInMs });
+  else {
+    printLines(links[0]!);
+    const others = links.slice(1).map((link) => `  or ${new URL(link).origin}`);
+    const life = formatDuration(expiresInMs);
+    printNotes(`It is good once, for ${life}, and gives the rights of your token.`, ...others);
+  }
   const failure = flags.open ? await openInBrowser(links[0]!) : undefined;
   if (failure !== undefined)
     printNotes(`signalbox: no browser was opened: ${failure}; open the link by hand`);
-  if (flags.json) return printJson({ links, expires_in_ms: expiresInMs });
-  printLines(links[0]!);
-  const others = links.slice(1).map((link) => `  or ${new URL(link).origin}`);
-  const life = formatDuration(expiresInMs);
-  printNotes(`It is good once, for ${life}, and gives the rights of your token.`, ...others);
 }
 
 /** The program that opens a file with the application for it. */
 const opener = process.platform === 'darwin' ? 'open' : 'xdg-open';
+
+/** The time in which it fails, if it does, in milliseconds. One that runs for longer has become the browser itself. */
+const failsWithinMs = 3000;
 
 /**
  * Opens a link in the browser, through a file that only its user can read: other users of the machine see the arguments of all programs.
@@ -43,9 +48,15 @@ async function openInBrowser(link: string): Promise<string | undefined> {
   await writeFile(file, page, { mode: 0o600 });
   return await new Promise((resolve) => {
     const child = spawn(opener, [file], { stdio: 'ignore', detached: true });
-    child.once('error', (error) => resolve(messageOf(error)));
-    child.once('exit', (code) =>
-      resolve(code === 0 ? undefined : `${opener} ended with ${code ?? 'a signal'}`),
-    );
+    const timer = setTimeout(() => {
+      child.unref();
+      resolve(undefined);
+    }, failsWithinMs);
+    const end = (failure?: string): void => {
+      clearTimeout(timer);
+      resolve(failure);
+    };
+    child.once('error', (error) => end(messageOf(error)));
+    child.once('exit', (code) => end(code === 0 ? undefined : `${opener} ended with ${code ?? 'a signal'}`));
   });
 }

@@ -9,7 +9,8 @@ test.each([
   ['old_files:read_file', 'mcp_old_files__read_file'],
   ['write_file', 'mcp_files__write_file'],
   ['echo', 'echo'],
-  ['files:no_such', 'files:no_such'],
+  ['files:withheld', 'mcp_files__withheld'],
+  ['files:', 'files:'],
   ['no_such', 'no_such'],
 ])('%s names %s', (name, expected) => {
   expect(toolNamed(name, listed)).toBe(expected);

@@ -11,14 +11,15 @@ export function checkToolName(name: string): void {
 
 /**
  * Returns the name of the tool that somebody names as SERVER:TOOL, or as TOOL alone if only one server has such a tool. Returns any other
- * name as it is. Throws `usage` if several servers have the tool.
+ * name as it is. A tool as SERVER:TOOL need not be listed: it may be withheld, or its server has not listed its tools yet. Throws `usage` if
+ * several servers have the tool.
  */
 export function toolNamed(name: string, listed: readonly string[]): string {
   if (listed.includes(name)) return name;
   const [server = '', own = ''] = name.split(/:(.*)/s);
   const whole = `mcp_${serverPart(server)}__${own}`;
   const found = listed.filter((one) => (name.includes(':') ? one === whole : one.endsWith(`__${name}`)));
-  if (found.length <= 1) return found[0] ?? name;
+  if (found.length <= 1) return found[0] ?? (own === '' ? name : whole);
   throw new SignalboxError('usage', `several servers have a tool '${name}'`, {
     details: { hint: `name one of them: ${found.map((tool) => toolLabel({ tool })).join(', ')}` },
   });

@@ -73,6 +73,19 @@ test('What is nested without end is read at once, and deep parts stay text.', ()
   const before = performance.now();
   for (const one of ['>', '- ', '[', '![', '**', '*_', '`', '[](', '| '])
     readMarkdown(`# x\n${one.repeat(20_000 / one.length - 10)}`);
-  for (const one of ['> x\n', '- x\n', '  - x\n', '|-|\n', '```\n']) readMarkdown(`# x\n${one.repeat(3000)}`);
+  for (const one of ['> x\n', '- x\n', '  - x\n', '|-|\n', '```\n', '>\n\n'])
+    readMarkdown(`# x\n${one.repeat(3000)}`);
+  const spaces = ' '.repeat(3000);
+  for (const end of ['y', '\r', '\u2028', '#', '# y']) readMarkdown(`# x${spaces}${end}`);
+  for (const end of ['\r', '\u2028']) readMarkdown(`# ${spaces}${end}`);
   expect(performance.now() - before).toBeLessThan(5000);
+});
+
+test('A line may end as on Windows, and a heading with marks of its own.', () => {
+  const lines = ['# C# ##', '- one', '- two', '', '```', 'code', '```', '## ##'];
+  expect(readMarkdown(lines.join('\r\n'))).toEqual(readMarkdown(lines.join('\n')));
+  expect(readMarkdown('# C# ##\r\n# C#')).toEqual([
+    { is: 'heading', of: [text('C#')] },
+    { is: 'heading', of: [text('C#')] },
+  ]);
 });

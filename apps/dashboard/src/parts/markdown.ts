@@ -24,14 +24,17 @@ const most = { length: 20_000, depth: 6 };
  */
 export function readMarkdown(text: string): readonly Block[] | undefined {
   if (text.length > most.length) return undefined;
-  const blocks = blocksOf(text.split('\n'), 0);
+  const blocks = blocksOf(text.split(lineEnd), 0);
   const isPlain = blocks.every((one) => one.is === 'paragraph' && one.of.every(({ is }) => is === 'text'));
   return isPlain ? undefined : blocks;
 }
 
+/** What ends a line. The patterns below have no other end: `.` matches none of these. */
+const lineEnd = /\r\n|[\n\r\u2028\u2029]/;
+
 const forms = {
   fence: /^ {0,3}(`{3,}|~{3,})[^`]*$/,
-  heading: /^ {0,3}#{1,6} +(.*?)(?: +#+)? *$/,
+  heading: /^ {0,3}#{1,6} /,
   rule: /^ {0,3}(?:(?:- *){3,}|(?:\* *){3,}|(?:_ *){3,})$/,
   quote: /^ {0,3}> ?/,
   item: /^( {0,3}(?:[-*+]|(\d{1,9})[.)]) +)\S/,
@@ -68,12 +71,10 @@ function blockAt(
   const line = lines[at]!;
   const [, fence] = forms.fence.exec(line) ?? [];
   if (fence) {
-    const end = lines.findIndex((one, index) => index > at && one.trim().startsWith(fence));
-    const last = end < 0 ? lines.length : end;
+    const last = endOf(lines, at, (one) => !one.trim().startsWith(fence));
     return { block: { is: 'code', text: lines.slice(at + 1, last).join('\n') }, next: last + 1 };
   }
-  const [, heading] = forms.heading.exec(line) ?? [];
-  if (heading !== undefined) return { block: { is: 'heading', of: inlinesOf(heading, 0) }, next: at + 1 };
+  if (forms.heading.test(line)) return { block: headingOf(line), next: at + 1 };
   if (forms.rule.test(line)) return { block: { is: 'rule' }, next: at + 1 };
   if (depth < most.depth && forms.quote.test(line)) {
     const next = endOf(lines, at, (one) => forms.quote.test(one));
@@ -84,9 +85,19 @@ function blockAt(
   return tableAt(lines, at);
 }
 
+/** Reads a heading without the `#` that may close it. No pattern does, since one takes long for many spaces. */
+function headingOf(line: string): Block {
+  const text = line.replace(forms.heading, '').trim();
+  const last = text.slice(text.lastIndexOf(' ') + 1);
+  const isClosed = last.length < text.length && last === '#'.repeat(last.length);
+  return { is: 'heading', of: inlinesOf(isClosed ? text.slice(0, -last.length).trimEnd() : text, 0) };
+}
+
+/** Returns the first line behind `from` that does not belong to its block. */
 function endOf(lines: readonly string[], from: number, belongs: (line: string) => boolean): number {
-  const end = lines.findIndex((line, index) => index > from && !belongs(line));
-  return end < 0 ? lines.length : end;
+  let end = from + 1;
+  while (end < lines.length && belongs(lines[end]!)) end++;
+  return end;
 }
 
 function listAt(lines: readonly string[], from: number, depth: number) {

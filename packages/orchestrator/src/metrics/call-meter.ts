@@ -6,7 +6,7 @@ import {
 } from '@signalbox/protocol';
 import { Counter, gauge, LabelledHistogram, type MetricFamily } from '@signalbox/serving/monitoring';
 
-/** The most series of calls, one for each server, tool and outcome. */
+/** The most series of calls, one for each server, tool and outcome, besides one for each outcome of all other calls. */
 const maxCallSeries = 300;
 /** The most servers that are counted separately. */
 const maxServers = 100;
@@ -61,7 +61,7 @@ export function labelValue(name: string): string {
 
 function histogramOf(key: 'calls' | 'waits' | 'replyBytes', limit: number): LabelledHistogram {
   const { buckets, ...info } = orchestratorMetrics[key];
-  return new LabelledHistogram(info, buckets, limit);
+  return new LabelledHistogram(info, buckets, limit, ['outcome']);
 }
 
 /** Returns the seconds between two times, but at least 0: the clock may be set back while a call runs. */

@@ -70,15 +70,20 @@ export async function explainTool(
   return { data: explanation };
 }
 
-/** Returns the name of the tool that is named as SERVER:TOOL, or as TOOL alone if one server has it. Any other name is returned as it is. */
+/**
+ * Returns the name of the tool that is named as SERVER:TOOL, or as TOOL alone if one server has it, also if it is withheld or not listed. Any
+ * other name is returned as it is.
+ */
 function nameOf(catalog: Catalog, named: string): string {
   const { changed, origins } = catalog.inventory;
   if (catalog.tool(named) || changed.has(named) || named.includes('*')) return named;
-  const found = catalog.everything().tools.filter(({ name }) => {
-    const origin = origins.get(name);
-    return origin !== undefined && (named === origin.tool || named === `${origin.server}:${origin.tool}`);
-  });
-  return found.length === 1 ? found[0]!.name : named;
+  const meant = [...origins].flatMap(([name, { server, tool }]) =>
+    named === tool || named === `${server}:${tool}` ? [name] : [],
+  );
+  const all = catalog.everything();
+  const listed = meant.filter((name) => all.find(name) !== undefined);
+  const found = listed.length > 0 ? listed : meant;
+  return found.length === 1 ? found[0]! : named;
 }
 
 /** Tells whether a person is asked about calls of a tool, or about the call with these arguments. */

@@ -1,4 +1,4 @@
-import { LabelValues } from './label-values.ts';
+import { LabelValues, otherValue } from './label-values.ts';
 import type { MetricFamily, MetricInfo } from './metric-family.ts';
 
 /** Counts values by fixed buckets. Observing a value allocates nothing. */
@@ -37,25 +37,30 @@ export class Histogram {
   }
 }
 
-/** A histogram with labels. At most `limit` sets of labels have a series of their own; all others share one, whose labels are `other`. */
+/**
+ * A histogram with labels. At most `limit` sets of labels have a series of their own. All others share one, whose labels are `other`, but
+ * for the labels of `told`, which have few values: each of their values keeps a series.
+ */
 export class LabelledHistogram {
   readonly #info: MetricInfo;
   readonly #buckets: readonly number[];
   readonly #series: LabelValues<Labelled>;
+  readonly #isTold: readonly boolean[];
 
-  constructor(info: MetricInfo, buckets: readonly number[], limit: number) {
+  constructor(info: MetricInfo, buckets: readonly number[], limit: number, told: readonly string[] = []) {
     this.#info = info;
     this.#buckets = buckets;
-    const names = info.labels ?? [];
+    this.#isTold = (info.labels ?? []).map((name) => told.includes(name));
     this.#series = new LabelValues(limit, (key) => ({
-      labels: key.startsWith('[') ? (JSON.parse(key) as string[]) : names.map(() => key),
+      labels: JSON.parse(key) as string[],
       observed: new Observed(buckets),
     }));
   }
 
   /** Counts one value under the values of the labels. */
   observe(labels: readonly string[], value: number): void {
-    this.#series.of(JSON.stringify(labels)).observed.add(value);
+    const shared = () => JSON.stringify(labels.map((own, at) => (this.#isTold[at] ? own : otherValue)));
+    this.#series.of(JSON.stringify(labels), shared).observed.add(value);
   }
 
   /** Returns the observations so far. */

@@ -3,7 +3,7 @@ export const otherValue = 'other';
 
 /**
  * The series of a metric by the value of a label. Clients may choose these values freely, so that only the first `limit` of them get a
- * series of their own; the others share one, `other`.
+ * series of their own; the others share one, `other`, or the few that the caller names.
  */
 export class LabelValues<Series> {
   readonly #limit: number;
@@ -15,9 +15,9 @@ export class LabelValues<Series> {
     this.#newSeries = newSeries;
   }
 
-  /** Returns the series of a value. */
-  of(value: string): Series {
-    return this.#series.get(value) ?? this.#add(value);
+  /** Returns the series of a value; beyond the limit that of `shared`. */
+  of(value: string, shared = () => otherValue): Series {
+    return this.#series.get(value) ?? this.#add(value, shared);
   }
 
   /** Returns all values that have a series. */
@@ -25,8 +25,8 @@ export class LabelValues<Series> {
     return this.#series;
   }
 
-  #add(value: string): Series {
-    const name = this.#series.size < this.#limit ? value : otherValue;
+  #add(value: string, shared: () => string): Series {
+    const name = this.#series.size < this.#limit ? value : shared();
     const known = this.#series.get(name);
     if (known !== undefined) return known;
     const series = this.#newSeries(name);

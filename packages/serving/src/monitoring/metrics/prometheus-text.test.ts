@@ -60,4 +60,16 @@ describe('the text for Prometheus', () => {
       /tool="t0"\} 1\n[\s\S]*tool="t1"\} 1\n[\s\S]*server="other",tool="other"\} 98\n$/,
     );
   });
+
+  it('keeps the values of a label that has few of them apart among the rest, so that what went well is no error', () => {
+    const labels = ['tool', 'outcome'];
+    const histogram = new LabelledHistogram({ name: 'l', help: 'L.', labels }, [1], 2, ['outcome']);
+    for (let i = 0; i < 100; i++) histogram.observe([`t${i}`, i % 10 === 9 ? 'tool_error' : 'ok'], 1);
+    expect(histogram.collect().samples).toEqual([
+      [['t0', 'ok'], [1, 0], 1],
+      [['t1', 'ok'], [1, 0], 1],
+      [['other', 'ok'], [88, 0], 88],
+      [['other', 'tool_error'], [10, 0], 10],
+    ]);
+  });
 });
