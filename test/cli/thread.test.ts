@@ -222,3 +222,15 @@ test('Without broker.keepBodies nothing is kept, and the command says how to kee
     stdout: expect.stringContaining('keepBodies: true'),
   });
 });
+
+test('The answer to a task that a command sent comes to the inbox of its agent.', async () => {
+  const sent = await workspace.run(['send', 'bob', 'count them', '--kind', 'task', '--id', 'count'], ann.env);
+  expect(sent).toMatchObject({ code: 0 });
+  await expect
+    .poll(async () => jsonOf(await workspace.run(['inbox', '--json'], ann.env)), { timeout: 20_000 })
+    .toMatchObject({
+      messages: expect.arrayContaining([
+        expect.objectContaining({ kind: 'reply', id: 're:count', to: 'ann', body: 'Echo: count them' }),
+      ]),
+    });
+});

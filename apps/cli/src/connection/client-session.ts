@@ -21,8 +21,8 @@ export interface Session {
 
 /**
  * Runs `use` with a connected client and closes it. Connects under an address of its own, so that no other
- * client of the agent loses its inbox; `as: 'agent'` takes the agent's own address, to hold its inbox. With `changes` it says on standard
- * error which broker was changed, as a person may have several.
+ * client of the agent loses its inbox; `as: 'agent'` takes the agent's own address, to hold its inbox or to get answers there. With
+ * `changes` it says on standard error which broker was changed, as a person may have several.
  */
 export async function withSession<T>(
   flags: ConnectionFlags,

@@ -1,6 +1,6 @@
 import type { Receipt } from '@signalbox/client';
 import { idSchema, isGroup, kindSchema, SignalboxError } from '@signalbox/protocol';
-import { withSession } from '../connection/client-session.ts';
+import { type Session, withSession } from '../connection/client-session.ts';
 import { type ConnectionFlags, sameConnection } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, printJson, printLines, printNotes } from '../terminal/output.ts';
@@ -25,7 +25,10 @@ export interface SendFlags extends ConnectionFlags {
   json?: boolean;
 }
 
-/** Stores one message in the inbox of an agent or a group, or one for each member of a group. Its body is the text as a JSON string. */
+/**
+ * Stores one message in the inbox of an agent or a group, or one for each member of a group. Its body is the text as a JSON string. The
+ * sender is the agent's own address, since nobody else would read a later answer.
+ */
 export async function send(to: string, argument: string, flags: SendFlags): Promise<void> {
   checkOptions(flags);
   checkGroupOptions(to, flags);
@@ -33,7 +36,7 @@ export async function send(to: string, argument: string, flags: SendFlags): Prom
   const notBeforeMs = waitOf(flags, Date.now());
   const body = await textArgument(argument);
   const kind = flags.kind ?? (flags.replyTo === undefined ? 'note' : 'reply');
-  const { receipt, waiting } = await withSession(flags, async ({ client }) => {
+  const deliver = async ({ client }: Session) => {
     const waiting = notBeforeMs === undefined && !flags.all ? await whyWaiting(client, to) : undefined;
     const receipt = await client.deliver({
       to,
@@ -49,7 +52,8 @@ export async function send(to: string, argument: string, flags: SendFlags): Prom
       ...(flags.partial && { partial: true }),
     });
     return { receipt, waiting: receipt.duplicate ? undefined : waiting };
-  });
+  };
+  const { receipt, waiting } = await withSession(flags, deliver, { as: 'agent' });
   if (flags.json) return printJson({ ...receipt, ...(waiting && { waiting }) });
   printLines(...receiptLines(to, receipt, flags), ...dueLines(to, receipt, notBeforeMs, flags));
   const reasons = whyWaitingLines(to, waiting, Date.now());
