@@ -7,6 +7,7 @@ import { tempDir } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cleanEnv, jsonOf, type Run, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
 import { startAboveFolder } from '../support/cli/discovery.ts';
+import { broker, namedToolsServer } from '../support/cli/down.ts';
 import type { Workspace } from '../support/cli/workspace.ts';
 
 let workspace: Workspace;
@@ -38,25 +39,31 @@ test('Below the folder of a configuration no command needs an option, and an age
   expect(jsonOf(byVariable)).toEqual({ servers: [], holds: [] });
 });
 
-test('up prints commands without --config where they find the file by themselves.', async () => {
-  await using directory = await tempDir();
-  await writeFile(
-    join(directory.path, 'signalbox.yaml'),
-    'broker: { listen: "127.0.0.1:0", data: ./state }\n',
-  );
-  const up = spawn(process.execPath, signalboxArgv(['up', '--no-face']), {
-    cwd: directory.path,
-    env: cleanEnv(),
-  });
-  const ended = once(up, 'close');
-  const lines: string[] = [];
-  for await (const line of createInterface({ input: up.stdout })) {
-    lines.push(line.trim());
-    if (line.startsWith('Ctrl-C')) up.kill('SIGTERM');
-  }
-  await ended;
-  expect(lines).toContain('signalbox token issue --agent worker-1 --role worker --out worker-1.token');
-});
+const plain = { command: process.execPath, args: [namedToolsServer, 'look'] };
+const roles = { outside: { tools: [] }, user: { tools: ['plain:*'] } };
+
+test.each([
+  ['worker', { broker }],
+  ['user', { broker, mcpServers: { plain }, roles }],
+])(
+  'up prints commands without --config where they find the file by themselves, for a role with tools: %s.',
+  async (role, config) => {
+    await using directory = await tempDir();
+    await writeFile(join(directory.path, 'signalbox.yaml'), JSON.stringify(config));
+    const up = spawn(process.execPath, signalboxArgv(['up', '--no-face']), {
+      cwd: directory.path,
+      env: cleanEnv(),
+    });
+    const ended = once(up, 'close');
+    const lines: string[] = [];
+    for await (const line of createInterface({ input: up.stdout })) {
+      lines.push(line.trim());
+      if (line.startsWith('Ctrl-C')) up.kill('SIGTERM');
+    }
+    await ended;
+    expect(lines).toContain(`signalbox token issue --agent ${role}-1 --role ${role} --out ${role}-1.token`);
+  },
+);
 
 test('A printed command names the configuration where it is not found.', async () => {
   const config = join(workspace.directory, 'signalbox.yaml');

@@ -1,9 +1,12 @@
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { jsonOf, startDaemon } from '../support/cli/command-line.ts';
 import { broker, type Detached, namedToolsServer, processesOn, project } from '../support/cli/down.ts';
 import { startWorkspace } from '../support/cli/workspace.ts';
+import { gatedServer } from '../support/mcp-host/gated-server.ts';
 import { isRunning } from '../support/processes.ts';
 
 const plain = { command: process.execPath, args: [namedToolsServer, 'look'] };
@@ -49,4 +52,23 @@ test('down ends an up in a terminal, also with a broken configuration, and no br
   expect(left.code).toBe(1);
   expect(left.stderr).toContain(`kill ${alone.pid}`);
   expect(isRunning(alone.pid)).toBe(true);
+});
+
+test('up --detach names the addresses for clients of A2A, and warns of no role by annotations while servers start.', async () => {
+  await using dir = await tempDir();
+  const { open: _, ...gated } = gatedServer(join(dir.path, 'gate'));
+  await using site = await project({
+    broker,
+    orchestrator: { definitions: 'pin' },
+    mcpServers: { gated },
+    a2a: { listen: '127.0.0.1:0', agents: { rosa: { description: 'answers' } }, roles: ['outside'] },
+    roles: {
+      outside: { tools: [], send: { to: ['rosa'], kinds: ['ask'] } },
+      reader: { tools: [{ annotations: 'readOnly' }] },
+    },
+  });
+  const up = await site.run('up', '--detach');
+  expect(up.stdout).toContain('not ready: gated');
+  expect(up.stdout).toMatch(/agent ready for clients of A2A at http:\/\/127\.0\.0\.1:\d+\/a2a\/rosa\n/);
+  expect(readFileSync(join(site.data, 'up.log'), 'utf8')).not.toContain('matches no tool');
 });

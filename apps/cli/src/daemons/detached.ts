@@ -16,6 +16,7 @@ interface UpReady {
   broker: { pid: number; url: string; socket?: string; data: string };
   orchestrator: { pid: number; tools: number; servers: unknown[]; not_ready: { server: string }[] };
   face?: { pid: number };
+  a2a?: { agents: Record<string, string> };
 }
 
 /** A log that is longer is put aside at the next start. */
@@ -43,11 +44,12 @@ export async function upDetached(
   child.unref();
   child.stdout!.destroy();
   if (json) return printJson({ ...ready, pid: child.pid, log });
-  const { broker, orchestrator } = ready;
+  const { broker, orchestrator, a2a } = ready;
   const missing = orchestrator.not_ready.map(({ server }) => server);
   printLines(
     `signalbox up is ready, as process ${child.pid}: broker at ${addressesOf(broker)}, ${count(orchestrator.tools, 'tool')} of ${count(orchestrator.servers.length, 'MCP server')}`,
     ...(missing.length > 0 ? [`  not ready: ${missing.join(', ')}; see: ${command('servers', where)}`] : []),
+    ...Object.values(a2a?.agents ?? {}).map((url) => `  agent ready for clients of A2A at ${url}`),
     `  data   ${broker.data}`,
     `  log    ${log}`,
     `End it with: ${command('down', where)}`,

@@ -361,7 +361,7 @@ function brokerLines(broker: BrokerReady, { file, servers, searched }: Omit<UpPl
 }
 
 function nextLines({ roles, url }: OrchestratorReport, where: readonly string[]): string[] {
-  const role = roles[0]?.role ?? 'worker';
+  const role = (roles.find(({ tools }) => tools > 0) ?? roles[0])?.role ?? 'worker';
   const agent = `${role}-1`;
   const insecure = insecureOption(url);
   const issue = ['token', 'issue', '--agent', agent, '--role', role, '--out', `${agent}.token`];

@@ -68,14 +68,14 @@ export function problemText({ server, tool, message }: Inventory['problems'][num
   return `${tool ? `${server}: ${tool}` : server}: ${message}`;
 }
 
-/** Returns false if a pattern may match something of a server that has not listed its tools, prompts and resources yet. */
+/** Returns false if a server that has not listed its tools, prompts and resources yet may have what the warning misses. */
 function isCertain(
   { pattern, kind }: AllowlistWarning,
   missing: readonly Server[],
   untold: readonly Server[],
 ): boolean {
   const silent = kind === 'tool' ? missing : untold;
-  return !silent.some((server) => pattern !== undefined && mayMeanToolOf(pattern, server));
+  return !silent.some((server) => (pattern === undefined ? kind === 'tool' : mayMeanToolOf(pattern, server)));
 }
 
 type Server = Pick<MissingServer, 'server' | 'prefix'>;

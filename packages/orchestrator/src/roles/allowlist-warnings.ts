@@ -134,7 +134,7 @@ const nouns = { tool: 'tool', prompt: 'prompt', resource: 'resource or template 
 function withoutReadOnly(role: string, origins: ToolOrigins = new Map()): AllowlistWarning[] {
   if ([...origins.values()].some(({ readOnly }) => readOnly)) return [];
   const message = `role '${role}': { annotations: readOnly } matches no tool: no server with definitions: pin has one that says so`;
-  return [{ role, message }];
+  return [{ role, kind: 'tool', message }];
 }
 
 function unknownRole(role: string, roles: readonly string[] | undefined, what: string): AllowlistWarning {

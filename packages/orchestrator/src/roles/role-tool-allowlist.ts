@@ -83,7 +83,7 @@ export class RoleToolAllowlist {
     if (pattern !== undefined) return { allowed: true, rule: `roles.${role}.tools: ${ruleText(pattern)}` };
     const byAnnotation = patterns.some((one) => typeof one !== 'string');
     const pins = byAnnotation
-      ? '; an annotation counts for a server with definitions: pin, once it is accepted'
+      ? '; { annotations: readOnly } matches what a server with definitions: pin declares readOnlyHint: true'
       : '';
     const why = patterns.length === 0 ? 'empty list' : `no pattern matches${pins}`;
     return { allowed: false, rule: `roles.${role}.tools: ${why}` };

@@ -26,7 +26,7 @@ export async function a2aFindings(
       ? ok(`answers at ${address} for ${count(agents.length, 'agent')}`)
       : warning(
           `no client of A2A reaches an agent: ${status === undefined ? `nobody answers at ${address}` : `another program answers at ${address}`}`,
-          'start signalbox up, or signalbox a2a serve, with this configuration',
+          'start signalbox up, again if it ran before a2a was in this file, or signalbox a2a serve',
         );
   return [...tls, found];
 }
