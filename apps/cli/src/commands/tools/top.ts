@@ -27,7 +27,7 @@ export function toolsTopCommand(): Command {
     .option('--limit <n>', 'show at most this many tools', countOption, 20);
   withOrchestratorOption(command).addHelpText(
     'after',
-    '\nThe orchestrator keeps the figures itself for a day. A call counts when it has ended. Live: signalbox top.',
+    '\nThe orchestrator keeps the figures itself for a day. A call that reached its server counts when it has ended; times are read from buckets, so that a few calls give rough ones. Live: signalbox top.',
   );
   withExamples(
     withJsonOption(command),

@@ -52,7 +52,7 @@ export function serveCommand(): Command {
     .addOption(
       timeOption(
         '--keep <time>',
-        'how long the process of an agent that speaks ACP is kept for the next turn of its thread',
+        'how long the process of an agent that speaks ACP is kept for the next turn of its thread; needs the operator or a minting token',
       ),
     )
     .addOption(
