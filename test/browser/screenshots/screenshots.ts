@@ -27,11 +27,17 @@ const views: readonly { name: string; path: string; open?: (page: Page) => Promi
   { name: 'dead-letters', path: 'dead' },
   { name: 'calls', path: 'calls?agent=builder-1&id=tests-2.4.0' },
   { name: 'tools', path: 'tools?role=builder&tool=deploy:release' },
+  { name: 'ranking', path: 'tools?part=ranking' },
   { name: 'servers', path: 'servers?server=billing' },
   {
     name: 'system',
     path: 'system',
     open: async (page) => await page.getByText('a second').first().waitFor(),
+  },
+  {
+    name: 'over-time',
+    path: 'system?part=over-time',
+    open: async (page) => await page.locator('.plot canvas').first().waitFor(),
   },
 ];
 
