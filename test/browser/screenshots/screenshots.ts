@@ -36,7 +36,7 @@ const views: readonly { name: string; path: string; open?: (page: Page) => Promi
   },
   {
     name: 'over-time',
-    path: 'system?part=over-time',
+    path: 'system?part=over-time&minutes=10',
     open: async (page) => await page.locator('.plot canvas').first().waitFor(),
   },
 ];
