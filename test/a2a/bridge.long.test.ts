@@ -220,7 +220,7 @@ test('The limits of a caller hold for that caller alone.', async () => {
   expect(ends.find((end) => end !== undefined)).toContain('3 requests under way');
 });
 
-test('A message of 4 MiB passes, whatever its escaping, and one of more gets an error in JSON.', async () => {
+test('A message of 4 MiB passes, also if JSON escapes all of it, and one of more gets an error in JSON.', async () => {
   await using stage = await startA2aStage();
   await using _rosa = await stage.serve('rosa');
   const post = await escapedPost(stage.ready.a2a.agents.rosa!, await stage.token('talker'));

@@ -29,7 +29,7 @@ export function readMarkdown(text: string): readonly Block[] | undefined {
   return isPlain ? undefined : blocks;
 }
 
-/** What ends a line. The patterns below have no other end: `.` matches none of these. */
+/** The ends of lines. The patterns below have no other end: `.` matches none of these. */
 const lineEnd = /\r\n|[\n\r\u2028\u2029]/;
 
 const forms = {

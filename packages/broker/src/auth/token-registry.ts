@@ -189,7 +189,7 @@ export class TokenRegistry {
     this.#onOrchestrator = listener;
   }
 
-  /** Calls `listener` with each agent whose last token was revoked or forgotten, whichever broker did it. */
+  /** Calls `listener` with each agent whose last token was revoked or forgotten, by this broker or another one. */
   onLastGone(listener: (agent: string) => void): void {
     this.#onLastGone = listener;
   }

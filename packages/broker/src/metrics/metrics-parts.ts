@@ -22,7 +22,7 @@ export interface BrokerSelf {
 /** The parts that know the figures of the broker and of its orchestrators. */
 export interface MetricsParts {
   metrics: Metrics;
-  /** How these figures were in the last day. */
+  /** Keeps samples of these figures for a day. */
   samples: SampleKeeper;
   reports: OrchestratorReports;
   /** Counts the waiting messages by the roles of their recipients. */

@@ -214,7 +214,7 @@ export class OutsideAsks implements AsyncDisposable {
       await client.withdraw(to, id);
       this.#fault('a2a.task.withdrawn');
       const answered = await this.#answered(client);
-      // The answer was stored first: whoever reads the inbox has it, or gets it.
+      // The answer was stored first: the reader of the inbox has it, or gets it.
       if (answered.has(id)) return await this.ended(task, AbortSignal.timeout(receiptMs));
     } catch (thrown) {
       const now = tasks.find(id);

@@ -175,7 +175,7 @@ export async function runA2a(options: RunA2aOptions): Promise<RunningA2a> {
   };
 }
 
-/** Returns limits under which the largest message that the broker takes passes, whatever its escaping. */
+/** Returns limits under which the largest message that the broker takes passes, also if JSON escapes all of it. */
 function withMessages(
   limits: FaceLimits,
   { broker }: Config,

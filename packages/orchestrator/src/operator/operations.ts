@@ -74,7 +74,7 @@ export interface OperationDeps
   budgets: BudgetLedger;
   manifests: ManifestPages;
   subscriptions: Subscriptions;
-  /** How calls went in the last day. */
+  /** Keeps samples of the figures of calls for a day. */
   samples: Pick<SampleKeeper, 'read'>;
 }
 

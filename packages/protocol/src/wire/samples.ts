@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { wholeNumber } from './admin/params.ts';
 
 /**
- * The metrics that each process samples: their names in `GET /metrics`. Whoever reads samples names them; what they mean stands in the tables
- * of metrics.
+ * The metrics that each process samples: their names in `GET /metrics`. A reader of samples names them. The tables
+ * of metrics say what they mean.
  */
 export const sampledMetrics = {
   broker: [

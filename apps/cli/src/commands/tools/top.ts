@@ -1,3 +1,4 @@
+import type { Ranking } from '@signalbox/client/operator';
 import { Command, Option } from 'commander';
 import {
   countOption,
@@ -9,8 +10,9 @@ import {
 } from '../../command-options.ts';
 import type { ToolsTopFlags } from '../../tools/top.ts';
 
-/** What tools may be ranked by. */
-export const rankings = ['calls', 'errors', 'p95', 'bytes'] as const;
+const ways = { calls: true, errors: true, p95: true, bytes: true } satisfies Record<Ranking, true>;
+/** The ways to rank tools. They are named here again, because a help loads no client. */
+export const rankings = Object.keys(ways);
 
 /** Defines `signalbox tools top`. */
 export function toolsTopCommand(): Command {

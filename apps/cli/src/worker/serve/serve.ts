@@ -53,7 +53,7 @@ export interface WorkerServeFlags extends Omit<SetupFlags, 'hooks'> {
   session: 'thread' | 'none';
   /** The group whose messages the agents take. */
   group?: string;
-  /** How long a process is kept for the next turn of its thread. */
+  /** The time for which a process is kept for the next turn of its thread, in milliseconds. */
   keep?: number;
   turnTimeout: number;
   noteWait: number;

@@ -31,7 +31,7 @@ export function TimeTabs() {
   );
 }
 
-/** Charts of a subject over the chosen time. What draws them is loaded when they are shown. Give it a key for each subject. */
+/** Charts of a subject over the chosen time. The code that draws them is loaded when they are shown. Give it a key for each subject. */
 export function Charts({ of: subject }: { of: ChartSubject }) {
   const minutes = chosenMinutes();
   // A read costs the broker some milliseconds, so that it is not repeated after each event.

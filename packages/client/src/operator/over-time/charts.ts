@@ -20,14 +20,14 @@ export interface Chart {
   at: number[];
   /** A value for each slot; null where nothing is known, or nothing had a value. */
   lines: { name: string; values: (number | null)[] }[];
-  /** How many lines there are beside these, which are the largest. */
+  /** The number of further lines. Those of the chart are the largest. */
   others: number;
 }
 
 /** The most lines of a chart. */
 const mostLines = 8;
 
-/** How a line comes from a series: what it grew by in a minute, where it stood, or a percentile. */
+/** The way from a series to a line: its growth in a minute, its value, or a percentile. */
 type Reading = 'growth' | 'stand' | 'p50' | 'p95' | 'p99' | 'sums';
 
 /** One chart: the metric, and how its lines are made. */

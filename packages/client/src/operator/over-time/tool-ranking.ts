@@ -3,12 +3,12 @@ import type { SampledSeries } from '@signalbox/protocol';
 import { serverPart } from '@signalbox/serving';
 import { readOrchestratorSamples } from './read-samples.ts';
 
-/** By what tools are ranked. */
+/** The ways to rank tools. */
 export const rankings = ['calls', 'errors', 'p95', 'bytes'] as const;
-/** By what tools are ranked. */
+/** A way to rank tools. */
 export type Ranking = (typeof rankings)[number];
 
-/** How a tool did in a time. Those beyond the bound of the metrics are one, whose server and tool are `other`. */
+/** The figures of a tool in a time. Tools beyond the bound of the metrics are one entry, whose server and tool are `other`. */
 export interface RankedTool {
   /** The name for people: `server:tool`. */
   name: string;
