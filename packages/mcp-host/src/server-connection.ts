@@ -43,7 +43,7 @@ export interface ToolRequest extends Pick<RequestLimits, 'timeoutMs'> {
 /** The whole result of a call as its server sent it, or the reason why the connection gave none. */
 export type ServerAnswer = { result: Record<string, unknown> } | { failure: Failure };
 
-/** One session with a server. It is used until it is lost, and then replaced, never revived. */
+/** One connection to an instance of a server. It is used until it is lost, and then replaced, never revived. */
 export interface ServerConnection {
   /** The process id of a stdio server. */
   readonly pid: number | undefined;
@@ -67,6 +67,6 @@ export interface ServerConnection {
   stderrTail(): string;
   /** Closes the connection as soon as no call runs on it. Resolves when it is closed. */
   retire(): Promise<void>;
-  /** Ends the session and the process behind it at once. Resolves when the process has exited. */
+  /** Ends the connection and the process behind it at once. Resolves when the process has exited. */
   close(): Promise<void>;
 }

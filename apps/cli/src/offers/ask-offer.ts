@@ -7,7 +7,7 @@ import {
   readWholeKept,
   SignalboxError,
 } from '@signalbox/protocol';
-import { withSession } from '../connection/client-session.ts';
+import { withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { textArgument } from '../messages/text-argument.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
@@ -51,12 +51,12 @@ export async function getPrompt(name: string, text: string, flags: AskOfferFlags
 }
 
 async function ask(flags: AskOfferFlags, request: OfferRequest): Promise<Record<string, unknown>> {
-  return await withSession(flags, async (session) => {
+  return await withClient(flags, async (connected) => {
     using withdrawal = withdrawOnSignal();
     const options = { timeoutMs: flags.timeout, signal: withdrawal.signal };
-    const orchestrator = orchestratorOf(session, flags);
+    const orchestrator = orchestratorOf(connected, flags);
     const answer = async (asked: OfferRequest): Promise<Record<string, unknown>> => {
-      const reply = await sendOrchestratorRequest(session.client, orchestrator, asked, options);
+      const reply = await sendOrchestratorRequest(connected.client, orchestrator, asked, options);
       if ('data' in reply && isJsonObject(reply.data)) return reply.data;
       if ('kept' in reply) return await readKeptAnswer((part) => answer(readOf(part)), reply.kept);
       throw replyError(reply);

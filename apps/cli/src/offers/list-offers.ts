@@ -1,6 +1,6 @@
 import { readManifest } from '@signalbox/client/operator';
 import type { Manifest } from '@signalbox/protocol';
-import { withSession } from '../connection/client-session.ts';
+import { withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
 
@@ -41,8 +41,8 @@ export async function listPrompts(flags: OffersListFlags): Promise<void> {
 
 async function manifestFor(flags: OffersListFlags): Promise<Manifest> {
   const { role } = flags;
-  return await withSession(flags, (session) =>
-    readManifest(session.client, orchestratorOf(session, flags), role === undefined ? {} : { role }),
+  return await withClient(flags, (connected) =>
+    readManifest(connected.client, orchestratorOf(connected, flags), role === undefined ? {} : { role }),
   );
 }
 

@@ -3,7 +3,7 @@ import { now } from '../model/clock.ts';
 import { useRates } from '../model/rates.ts';
 import { useResource } from '../model/resource.ts';
 import { route, setParams } from '../model/route.ts';
-import { canAct } from '../model/session.ts';
+import { canAct } from '../model/sign-in.ts';
 import { Age } from '../parts/age.tsx';
 import { Charts, TimeTabs } from '../parts/charts/charts.tsx';
 import { Facts } from '../parts/drawer.tsx';

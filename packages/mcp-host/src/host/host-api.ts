@@ -148,8 +148,8 @@ export interface McpHost extends AsyncDisposable {
   /** Ends a call of an agent that waits for its answers under this `requestState`, if there is one. */
   stopWaiting(state: string | undefined, agent: string): void;
   /**
-   * Waits for the tool of a route, if the server that its name may belong to has not listed its tools yet. Also resolves if it does not come
-   * in time.
+   * Waits for the tool of a route, if the server that its name may belong to has not listed its tools yet. Also resolves if it does not
+   * come in time.
    */
   listed(route: ToolRoute, wait: { timeoutMs: number; signal: CancelSignal }): Promise<void>;
   /** Sends a server a request that has no effect, as {@link call} makes a call. Never rejects. */
@@ -187,7 +187,7 @@ export interface McpHost extends AsyncDisposable {
   /** Ends a server's processes; it stays down until it is started or reloaded. Rejects with `server_not_found`. */
   stop(name: string): Promise<ServerStatus>;
   /**
-   * Replaces a server's sessions, and forgets its ejection, failures and cached answers. Rejects with
+   * Replaces a server's instances, and forgets its ejection, failures and cached answers. Rejects with
    * `server_not_found`.
    */
   reload(name: string): Promise<ServerStatus>;

@@ -19,8 +19,8 @@ import {
   type ToolCallResult,
   unreachable,
 } from '../tool-calls/index.ts';
+import type { InstanceSupervisor } from './instances/instance-supervisor.ts';
 import { ServerInstances } from './instances/server-instances.ts';
-import type { SupervisedSession } from './instances/supervised-session.ts';
 import { OfferedLists, type ReadLists } from './offered-lists.ts';
 import { ResourceFollowers } from './resource-followers.ts';
 import { readServerCard } from './server-card.ts';
@@ -158,18 +158,18 @@ export class HostedServer {
   /** The present problem of the server, if it has one. */
   get problem(): string | undefined {
     if (this.#halted) return unavailableProblem(this.#halted);
-    const sessions = this.#instances.all.map(({ session }) => session);
-    const ready = sessions.find(({ state }) => state === 'ready');
+    const supervisors = this.#instances.all.map(({ supervisor }) => supervisor);
+    const ready = supervisors.find(({ state }) => state === 'ready');
     if (ready) return ready.problem;
     if (this.#slotWait) return noSlotProblem;
-    const failing = sessions.find(({ problem }) => problem !== undefined)?.problem;
+    const failing = supervisors.find(({ problem }) => problem !== undefined)?.problem;
     return failing ?? (this.#lists.isKnown ? undefined : 'not available: it has not started yet');
   }
 
   /** The error for a call of a tool that the server could not list. */
   get unlistedError(): ToolCallError {
     const { lastError } = this.#instances;
-    const outage = this.#instances.all.findLast(({ session }) => session.outage)?.session.outage;
+    const outage = this.#instances.all.findLast(({ supervisor }) => supervisor.outage)?.supervisor.outage;
     return (
       unavailableError(this.name, this.state, lastError) ??
       unreachable(this.name, lastError ?? 'it has not started yet', outage)
@@ -217,7 +217,7 @@ export class HostedServer {
     if (this.isKnown || this.#halted) return;
     const instance = this.#instances.obtain(this.#listingKey);
     instance?.occupy();
-    await instance?.session.connection(timeoutMs, signal);
+    await instance?.supervisor.connection(timeoutMs, signal);
     instance?.vacate();
   }
 
@@ -233,8 +233,8 @@ export class HostedServer {
     if (key === undefined) return { error: noCallerError(this.name, this.#policy.share) };
     const instance = this.#instances.obtain(key, round?.clientCapabilities);
     if (!instance) return { error: noSlotError(this.name, this.#deps.slots.max) };
-    const { session } = instance;
-    if (session.isGivenUp) return { error: this.#givenUpError(session) };
+    const { supervisor } = instance;
+    if (supervisor.isGivenUp) return { error: this.#givenUpError(supervisor) };
     instance.occupy();
     // A call goes on while its caller is asked, and keeps its instance.
     const onAsked = (asking: AskingCall): void => {
@@ -245,7 +245,7 @@ export class HostedServer {
     try {
       const barred = this.#lists.definitions && (() => this.#lists.changeOf(call));
       const { tool, method, args, options, deadline } = call;
-      const ended = await this.#calls.call(session, {
+      const ended = await this.#calls.call(supervisor, {
         tool,
         method,
         args,
@@ -254,8 +254,8 @@ export class HostedServer {
         barred,
         onAsked,
       });
-      const gaveUpMeanwhile = session.isGivenUp && 'error' in ended && isUnsent(ended);
-      return gaveUpMeanwhile ? { error: this.#givenUpError(session) } : ended;
+      const gaveUpMeanwhile = supervisor.isGivenUp && 'error' in ended && isUnsent(ended);
+      return gaveUpMeanwhile ? { error: this.#givenUpError(supervisor) } : ended;
     } finally {
       instance.vacate();
     }
@@ -307,7 +307,7 @@ export class HostedServer {
   }
 
   /**
-   * Replaces the server's sessions and forgets its failures, counters, cached answers and access tokens. The hints of its next list are
+   * Replaces the server's instances and forgets its failures, counters, cached answers and access tokens. The hints of its next list are
    * honoured.
    */
   async reload(): Promise<void> {
@@ -319,7 +319,7 @@ export class HostedServer {
     this.#isSignedIn = false;
     this.#instances.reload();
     await this.begin();
-    await Promise.all(this.#instances.all.map(({ session }) => session.attempted));
+    await Promise.all(this.#instances.all.map(({ supervisor }) => supervisor.attempted));
     this.#deps.onChanged();
   }
 
@@ -350,7 +350,7 @@ export class HostedServer {
     this.#deps.tell({ server: this.name, change: 'signed_in' });
   }
 
-  #givenUpError({ state, lastError }: SupervisedSession): ToolCallError {
+  #givenUpError({ state, lastError }: InstanceSupervisor): ToolCallError {
     return unavailableError(this.name, state, lastError)!;
   }
 
@@ -363,7 +363,7 @@ export class HostedServer {
     this.#slotWait?.stop();
     if (this.#halted) return;
     const instance = this.#instances.obtain(this.#listingKey);
-    if (instance) return instance.session.attempted;
+    if (instance) return instance.supervisor.attempted;
     const { promise: ended, resolve } = Promise.withResolvers<void>();
     const unsubscribe = this.#deps.slots.onSlotFree(() => {
       this.#slotWait = undefined;

@@ -102,7 +102,7 @@ export class ServerInstances {
     };
     const identity = { server, key, config, authorizer, declared, questions: counts };
     const instance = new ServerInstance({ ...identity, events, onEnding }, this.#deps);
-    instance.session.follow(followedBy(key));
+    instance.supervisor.follow(followedBy(key));
     if (!instance.start()) return undefined;
     this.#present.set(key, instance);
     return instance;
@@ -126,10 +126,10 @@ export class ServerInstances {
 
   /** Makes a present instance follow the resources that are wanted now. */
   followAnew(key: string): void {
-    this.#present.get(key)?.session.follow(this.#options.followedBy(key));
+    this.#present.get(key)?.supervisor.follow(this.#options.followedBy(key));
   }
 
-  /** Replaces the sessions of all instances and forgets past errors; an instance that was given up and finds no slot ends. */
+  /** Replaces all instances and forgets past errors; an instance that was given up and finds no slot ends. */
   reload(): void {
     this.#lastError = undefined;
     for (const instance of this.all) if (!instance.reload()) this.#forget(instance, 'slot_needed');
@@ -151,12 +151,14 @@ export class ServerInstances {
 
   /** Returns the status of each instance. */
   statuses(): InstanceStatus[] {
-    return this.all.map(({ session }) => session.status());
+    return this.all.map(({ supervisor }) => supervisor.status());
   }
 
   /** The latest error of a present instance, or else of an earlier one. */
   get lastError(): string | undefined {
-    return this.all.findLast(({ session }) => session.lastError)?.session.lastError ?? this.#lastError;
+    return (
+      this.all.findLast(({ supervisor }) => supervisor.lastError)?.supervisor.lastError ?? this.#lastError
+    );
   }
 
   /** The failure of the last start of a present instance that has not started since. */
@@ -166,7 +168,7 @@ export class ServerInstances {
 
   /** Returns the last 64 KiB of standard error, an equal share of each instance. */
   stderrTail(): string {
-    const tails = this.all.map(({ key, session }) => ({ key, tail: session.stderrTail() }));
+    const tails = this.all.map(({ key, supervisor }) => ({ key, tail: supervisor.stderrTail() }));
     if (tails.length < 2) return tails[0]?.tail ?? this.#stderrTail;
     const room = Math.floor(stderrCharacters / tails.length);
     return tails
@@ -185,8 +187,8 @@ export class ServerInstances {
     this.#deps.onChanged();
   }
 
-  #remember({ session }: ServerInstance): void {
-    this.#lastError = session.lastError ?? this.#lastError;
-    this.#stderrTail = session.stderrTail() || this.#stderrTail;
+  #remember({ supervisor }: ServerInstance): void {
+    this.#lastError = supervisor.lastError ?? this.#lastError;
+    this.#stderrTail = supervisor.stderrTail() || this.#stderrTail;
   }
 }

@@ -1,9 +1,9 @@
 import type { BrokerClient } from '@signalbox/client';
 import { expect, test } from 'vitest';
 import type { BrokerAccess } from '../access.ts';
-import { Sessions } from './sessions.ts';
+import { SignIns } from './sign-ins.ts';
 
-/** A broker where the token `ann-1` is a session of `ann`, and that notes which connections are closed. */
+/** A broker where the token `ann-1` is a sign-in of `ann`, and that notes which connections are closed. */
 function brokerAt(closed: string[]): BrokerAccess {
   const agentOf = (token: string) => token.split('-')[0]!;
   return {
@@ -11,7 +11,7 @@ function brokerAt(closed: string[]): BrokerAccess {
     codeFor: () => Promise.resolve(''),
     signIn: () => Promise.resolve(undefined),
     signOut: () => Promise.resolve(),
-    sessionOf: (token) => ({
+    signInOf: (token) => ({
       agent: agentOf(token),
       role: 'observer',
       permissions: ['observer'],
@@ -34,25 +34,25 @@ function brokerAt(closed: string[]): BrokerAccess {
 
 test('Many browsers of one agent make room for one of another, those that nobody uses first.', async () => {
   const closed: string[] = [];
-  const sessions = new Sessions(brokerAt(closed), 'orchestrator', () => 0);
-  using _first = await sessions.use('ann-0');
-  for (let number = 1; number < 64; number++) (await sessions.use(`ann-${number}`))[Symbol.dispose]();
-  await expect(sessions.use('ann-64')).rejects.toMatchObject({ code: 'rate_limited' });
-  using _other = await sessions.use('bob-0');
+  const signIns = new SignIns(brokerAt(closed), 'orchestrator', () => 0);
+  using _first = await signIns.use('ann-0');
+  for (let number = 1; number < 64; number++) (await signIns.use(`ann-${number}`))[Symbol.dispose]();
+  await expect(signIns.use('ann-64')).rejects.toMatchObject({ code: 'rate_limited' });
+  using _other = await signIns.use('bob-0');
   expect(closed).toEqual(['ann-1']);
-  await expect(sessions.use('ann-1')).rejects.toMatchObject({ code: 'rate_limited' });
-  sessions.closeAll();
+  await expect(signIns.use('ann-1')).rejects.toMatchObject({ code: 'rate_limited' });
+  signIns.closeAll();
 });
 
 test('Agents that share all places take none from each other.', async () => {
   const closed: string[] = [];
-  const sessions = new Sessions(brokerAt(closed), 'orchestrator', () => 0);
+  const signIns = new SignIns(brokerAt(closed), 'orchestrator', () => 0);
   for (let number = 0; number < 32; number++)
-    for (const agent of ['ann', 'bob']) (await sessions.use(`${agent}-${number}`))[Symbol.dispose]();
-  await expect(sessions.use('ann-32')).rejects.toMatchObject({ code: 'rate_limited' });
+    for (const agent of ['ann', 'bob']) (await signIns.use(`${agent}-${number}`))[Symbol.dispose]();
+  await expect(signIns.use('ann-32')).rejects.toMatchObject({ code: 'rate_limited' });
   expect(closed).toEqual([]);
-  using _third = await sessions.use('cid-0');
-  await expect(sessions.use('ann-32')).rejects.toMatchObject({ code: 'rate_limited' });
+  using _third = await signIns.use('cid-0');
+  await expect(signIns.use('ann-32')).rejects.toMatchObject({ code: 'rate_limited' });
   expect(closed).toHaveLength(1);
-  sessions.closeAll();
+  signIns.closeAll();
 });

@@ -14,7 +14,7 @@ import {
 } from './connection.ts';
 
 /** A connected client with the facts of its connection. */
-export interface Session {
+export interface ConnectedClient {
   client: BrokerClient;
   connection: Connection;
 }
@@ -24,9 +24,9 @@ export interface Session {
  * client of the agent loses its inbox; `as: 'agent'` takes the agent's own address, to hold its inbox or to get answers there. With
  * `changes` it says on standard error which broker was changed, as a person may have several.
  */
-export async function withSession<T>(
+export async function withClient<T>(
   flags: ConnectionFlags,
-  use: (session: Session) => Promise<T>,
+  use: (connected: ConnectedClient) => Promise<T>,
   { as, changes = false }: { as?: 'request' | 'agent'; changes?: boolean } = {},
 ): Promise<T> {
   const connection = await resolveConnection(flags);
@@ -42,8 +42,8 @@ export async function withSession<T>(
   }
 }
 
-/** Names the broker of a session, and tells it from others by the agents that are connected. */
-async function changedText({ client, connection: { dataDir, url } }: Session): Promise<string> {
+/** Names the broker of a connected, and tells it from others by the agents that are connected. */
+async function changedText({ client, connection: { dataDir, url } }: ConnectedClient): Promise<string> {
   const connected = await client.listConnected().catch(() => undefined);
   const agents = new Set(connected?.flatMap(({ agent }) => (agent === 'operator' ? [] : [agent])));
   const few = agents.size <= 5 ? `: ${[...agents].sort().join(', ')}` : '';

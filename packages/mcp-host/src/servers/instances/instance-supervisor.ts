@@ -33,8 +33,8 @@ const restartBackoff = { firstMs: 100, longestMs: 60_000, jitter: 1 };
 const keptMessages = 5;
 const keptCharacters = 200;
 
-/** The callbacks of a session. */
-export interface SessionEvents {
+/** The callbacks of an {@link InstanceSupervisor}. */
+export interface SupervisorEvents {
   /** Called with the lists that were read from the server, before they are taken; they are taken when it resolves. Never rejects. */
   onRead: (read: { tools?: ToolList; offers?: ReadOffers }) => Promise<void>;
   /** Called when the server is up and has listed its tools. */
@@ -48,10 +48,10 @@ export interface SessionEvents {
 }
 
 /**
- * Keeps a session with one instance of a server running: starts it, and restarts it with backoff when it is lost, until
+ * Keeps one instance of a server running: starts it, and restarts it with backoff when it is lost, until
  * its restarts are used up. It is ready only once the server has listed its tools.
  */
-export class SupervisedSession implements CallTarget, StartTarget {
+export class InstanceSupervisor implements CallTarget, StartTarget {
   readonly name: string;
   readonly instance: string;
   readonly config: McpServerConfig;
@@ -64,7 +64,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
   readonly redactResult: ResultRedactor | undefined;
 
   readonly #deps: ServerDeps;
-  readonly #events: SessionEvents;
+  readonly #events: SupervisorEvents;
   readonly #facts: { server: string; instance?: string };
   readonly #stop = new AbortController();
   readonly #waiters = new Waiters<ServerConnection>();
@@ -75,7 +75,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
   readonly #listRefresh: ListRefresh<ToolList>;
   readonly #offersRefresh: ListRefresh<ReadOffers>;
   #firstAttempt = Promise.withResolvers<void>();
-  /** Aborted when the present session has to be replaced or ended at once. */
+  /** Aborted when the present connection has to be replaced or ended at once. */
   #renewal = new AbortController();
   #supervision: Promise<void> | undefined;
   #connection: ServerConnection | undefined;
@@ -100,7 +100,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
   /** The present start: its time, and its process as soon as it has one. */
   #start: { sinceMs: number; pid?: number } | undefined;
 
-  constructor(identity: InstanceIdentity, deps: ServerDeps, events: SessionEvents) {
+  constructor(identity: InstanceIdentity, deps: ServerDeps, events: SupervisorEvents) {
     const { name, instance, config, dataFolder, authorizer, declared, questions } = identity;
     this.name = name;
     this.instance = instance;
@@ -153,7 +153,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
     });
   }
 
-  /** Starts the session when `after` has resolved. Resolves when it is given up or was ended, and no process of it is left. */
+  /** Starts the instance when `after` has resolved. Resolves when it is given up or was ended, and no process of it is left. */
   async run(after: Promise<void>): Promise<void> {
     this.#state = 'queued';
     this.#supervision ??= this.#supervise(after);
@@ -251,8 +251,8 @@ export class SupervisedSession implements CallTarget, StartTarget {
   }
 
   /**
-   * Replaces the present session, without waiting; running calls may finish. Past starts, restarts and errors are forgotten. Returns true
-   * if it was given up and has to be {@link run} again.
+   * Replaces the present connection, without waiting; running calls may finish. Past starts, restarts and errors are forgotten. Returns
+   * true if it was given up and has to be {@link run} again.
    */
   reload(): boolean {
     if (this.#stop.signal.aborted) return false;
@@ -269,7 +269,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
     return wasGivenUp;
   }
 
-  /** Ends the session when its running calls have ended; it takes no new ones. Resolves when its process has exited. */
+  /** Ends the instance when its running calls have ended; it takes no new ones. Resolves when its process has exited. */
   async retire(): Promise<void> {
     this.#end();
     if (this.#connection) this.#retire(this.#connection);
@@ -277,7 +277,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
     await this.#retiredClosed();
   }
 
-  /** Ends the session now. Resolves when its process has exited. */
+  /** Ends the instance now. Resolves when its process has exited. */
   async close(): Promise<void> {
     this.#end();
     const retired = [...this.#retired].map((connection) => connection.close());
@@ -331,8 +331,8 @@ export class SupervisedSession implements CallTarget, StartTarget {
   }
 
   /**
-   * Takes a restart from the budget. A server whose list failed is asked again without end, unless its configuration bounds its restarts: it
-   * runs, and the network that it needs may come back.
+   * Takes a restart from the budget. A server whose list failed is asked again without end, unless its configuration bounds its restarts:
+   * it runs, and the network that it needs may come back.
    */
   #mayStartAgain(): boolean {
     const isUnbounded = this.#isListRefused && this.config.maxRestarts === undefined;

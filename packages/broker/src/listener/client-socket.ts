@@ -3,18 +3,18 @@ import { closeCodeOf, type ErrorCode, encodeFrame, errorCodes, type WelcomeFrame
 import type { RawData, WebSocket } from 'ws';
 import { auditEvent } from '../audit-event.ts';
 import type { Authentication } from '../auth/authentication.ts';
+import { binaryMessage, Connection, type ConnectionDeps } from '../connection/connection.ts';
+import { binary } from '../connection/frame-reader.ts';
+import { type Admission, admit } from '../connection/handshake.ts';
+import { refuseSlot } from '../connection/slots.ts';
 import { auditCaller } from '../frames/caller.ts';
-import { binary } from '../session/frame-reader.ts';
-import { type Admission, admit } from '../session/handshake.ts';
-import { binaryMessage, Session, type SessionDeps } from '../session/session.ts';
-import { refuseSlot } from '../session/slots.ts';
 
 /** The fields of `welcome` that are the same for every connection. */
 export type Greeting = Omit<WelcomeFrame, 'agent' | 'address' | 'role' | 'token' | 'limits'>;
 
-/** The options of a {@link Connection}. */
+/** The options of a {@link ClientSocket}. */
 export interface ConnectionOptions {
-  deps: SessionDeps;
+  deps: ConnectionDeps;
   /** The socket below the WebSocket. */
   transport: Duplex;
   greeting: Greeting;
@@ -37,12 +37,12 @@ export const checksPerHeartbeat = 3;
 /** The most checks in a row without a sign of life; the next one ends the connection. That takes at most two heartbeats. */
 const maxSilentChecks = 2 * checksPerHeartbeat - 1;
 
-/** One WebSocket from its opening to its end. Its first frame is `hello`; its session handles the following frames. */
-export class Connection {
+/** One WebSocket from its opening to its end. Its first frame is `hello`; its {@link Connection} handles the following frames. */
+export class ClientSocket {
   readonly #socket: WebSocket;
   readonly #options: ConnectionOptions;
   readonly #helloTimer: NodeJS.Timeout;
-  #session: Session | undefined;
+  #connection: Connection | undefined;
   #silentChecks = 0;
   /** The data of the newest unanswered ping. */
   #ping: Buffer | undefined;
@@ -75,32 +75,32 @@ export class Connection {
     const socket = this.#socket;
     if (this.#silentChecks < maxSilentChecks) {
       // Nothing is read from a connection that is held up, not even its pongs.
-      if (!this.#session?.isHeldUp) this.#silentChecks++;
+      if (!this.#connection?.isHeldUp) this.#silentChecks++;
       if (socket.readyState === socket.OPEN) socket.ping();
       return;
     }
-    const session = this.#session;
-    const agent = session?.caller.sender.agent;
+    const connection = this.#connection;
+    const agent = connection?.caller.sender.agent;
     this.#options.deps.log({ level: 'info', event: 'heartbeat_missed', agent });
-    if (session && !session.isWritable) {
-      session.end('slow_consumer', 'this connection read nothing for two heartbeats');
+    if (connection && !connection.isWritable) {
+      connection.end('slow_consumer', 'this connection read nothing for two heartbeats');
     }
     this.terminate();
   }
 
   /** The id of the token that the client sent, once the token was accepted. */
   get tokenId(): string | undefined {
-    return this.#session?.caller.token.id;
+    return this.#connection?.caller.token.id;
   }
 
   /** Tells the client that the broker stops, and after how many milliseconds to connect again. */
   sayGoingAway(reconnectAfterMs: number): void {
-    this.#session?.send({ type: 'going_away', reconnect_after_ms: reconnectAfterMs });
+    this.#connection?.send({ type: 'going_away', reconnect_after_ms: reconnectAfterMs });
   }
 
   /** Closes the WebSocket after the waiting frames. */
   close(code: number, reason: string): void {
-    (this.#session ?? this.#socket).close(code, reason);
+    (this.#connection ?? this.#socket).close(code, reason);
   }
 
   /** Ends the connection without a closing handshake. */
@@ -113,7 +113,7 @@ export class Connection {
   #pinged(data: Buffer): void {
     if (this.#ping === undefined) setImmediate(() => this.#pong());
     this.#ping = data;
-    this.#session?.receivePing(data.length);
+    this.#connection?.receivePing(data.length);
   }
 
   #pong(): void {
@@ -129,11 +129,11 @@ export class Connection {
       this.#early.push([data, isBinary]);
       return;
     }
-    const session = this.#session;
+    const connection = this.#connection;
     if (isBinary) {
-      if (session) session.receive(binary, (data as Buffer).length);
+      if (connection) connection.receive(binary, (data as Buffer).length);
       else this.#turnAway('bad_hello', binaryMessage);
-    } else if (session) session.receive(data.toString(), (data as Buffer).length);
+    } else if (connection) connection.receive(data.toString(), (data as Buffer).length);
     else this.#hello(data.toString());
   };
 
@@ -173,15 +173,15 @@ export class Connection {
     }
     clearTimeout(this.#helloTimer);
     onAdmitted();
-    const session = new Session({ webSocket: this.#socket, transport }, identity, deps);
-    this.#session = session;
-    const { sender, mintsOnly, limits } = session.caller;
+    const connection = new Connection({ webSocket: this.#socket, transport }, identity, deps);
+    this.#connection = connection;
+    const { sender, mintsOnly, limits } = connection.caller;
     auditCaller(identity, 'connected', { detail: 'said hello' }, deps);
     if (!mintsOnly) deps.agents.add(sender.agent);
     const { createdAt, expiresAt } = identity.token;
     const token = { created_at: createdAt, ...(expiresAt !== undefined && { expires_at: expiresAt }) };
-    session.begin({ ...greeting, ...sender, token, limits });
-    if (rest.length > 0) session.receive(rest, rest.length);
+    connection.begin({ ...greeting, ...sender, token, limits });
+    if (rest.length > 0) connection.receive(rest, rest.length);
   }
 
   #turnAway(code: ErrorCode, message: string, field?: string, retryAfterMs?: number): void {
@@ -197,7 +197,7 @@ export class Connection {
 
   #ended(): void {
     clearTimeout(this.#helloTimer);
-    this.#session?.dispose();
+    this.#connection?.dispose();
     this.#options.onEnded();
   }
 }

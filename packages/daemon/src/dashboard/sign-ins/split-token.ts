@@ -1,4 +1,4 @@
-/** The two parts of a session's token. Each of them alone is a random text that proves nothing. */
+/** The two parts of a sign-in's token. Each of them alone is a random text that proves nothing. */
 export interface TokenParts {
   /** The part for a cookie, which scripts can't read but which a browser also sends to other ports of the same host. */
   cookie: string;
@@ -23,7 +23,7 @@ function xor(bytes: Buffer, pad: Buffer): Buffer {
   return Buffer.from(bytes.map((byte, index) => byte ^ pad[index]!));
 }
 
-/** The header in which the page sends its part of the session's token. */
+/** The header in which the page sends its part of the sign-in's token. */
 export const keyHeader = 'x-signalbox-key';
 
 /** Names the cookie by port, because cookies of one host go to all its ports. */
@@ -31,7 +31,7 @@ function cookieName(port: number): string {
   return `signalbox_${port}`;
 }
 
-/** Writes the header that sets the cookie of a session. `maxAgeSeconds` 0 removes it. */
+/** Writes the header that sets the cookie of a sign-in. `maxAgeSeconds` 0 removes it. */
 export function setCookie(
   port: number,
   value: string,
@@ -41,7 +41,7 @@ export function setCookie(
   return [`${cookieName(port)}=${value}`, ...rules, ...(isSecure ? ['Secure'] : [])].join('; ');
 }
 
-/** Reads the cookie of a session from the header `Cookie`. */
+/** Reads the cookie of a sign-in from the header `Cookie`. */
 export function readCookie(port: number, header: string | undefined): string | undefined {
   for (const pair of (header ?? '').split(';')) {
     const [name, value] = pair.trim().split('=', 2);

@@ -10,7 +10,7 @@ test('Both parts together are the token, and neither part alone holds a letter o
   expect(Buffer.from(zeros.cookie, 'base64url').equals(Buffer.alloc(token.length))).toBe(true);
 });
 
-test('Parts of two sessions give no token, at any lengths.', () => {
+test('Parts of two sign-ins give no token, at any lengths.', () => {
   const [one, other] = ['sbx_a_1234', 'sbx_b_5678'].map((token) => splitToken(token, randomBytes));
   expect(['sbx_a_1234', 'sbx_b_5678']).not.toContain(joinToken({ cookie: one!.cookie, key: other!.key }));
   expect(joinToken({ cookie: one!.cookie, key: 'AAAA' })).toBe('');

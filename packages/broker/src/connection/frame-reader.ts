@@ -12,7 +12,8 @@ export const binary = Symbol('binary');
 
 /**
  * The reason why no frame may be handled. `ended`: the connection is over, and waiting frames are dropped. `answers wait`: too many are
- * unread, and {@link FrameReader.wake} is called when they are read. `slice is over`: others have theirs. A number: the milliseconds to wait.
+ * unread, and {@link FrameReader.wake} is called when they are read. `slice is over`: others have theirs. A number: the milliseconds to
+ * wait.
  */
 export type Obstacle = 'ended' | 'answers wait' | 'slice is over' | number;
 

@@ -8,7 +8,7 @@ import { startProcess } from './processes.ts';
 import type { Workload } from './workloads.ts';
 
 /** A running peer, with a process that makes load and one that consumes. */
-export interface PeerSession extends AsyncDisposable {
+export interface RunningPeer extends AsyncDisposable {
   peer: Peer;
   version: string;
   facts: Facts;
@@ -18,7 +18,7 @@ export interface PeerSession extends AsyncDisposable {
 /** The time that a run may take beyond its length, for operations in flight and for tidying up, in milliseconds. */
 const answerTimeoutMs = 60_000;
 
-export async function openPeer(peer: Peer): Promise<PeerSession> {
+export async function openPeer(peer: Peer): Promise<RunningPeer> {
   await using opened = new AsyncDisposableStack();
   // Each peer has its own directory right below the temporary one, because PostgreSQL's may belong to another user.
   const dir = await mkdtemp(join(tmpdir(), `signalbox-bench-${peer.name}-`));

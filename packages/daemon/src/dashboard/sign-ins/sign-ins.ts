@@ -5,44 +5,44 @@ import type { BrokerAccess, SignedIn } from '../access.ts';
 import { LiveEvents } from '../events/live-events.ts';
 import { CallerLimits } from './caller-limits.ts';
 import { IdempotentResults } from './idempotent-results.ts';
-import { SessionBackup } from './session-backup.ts';
+import { SignInBackup } from './sign-in-backup.ts';
 import { WorkMeter } from './work-meter.ts';
 
-/** The time for which the connection of a session stays open without requests, in milliseconds. */
+/** The time for which the connection of a sign-in stays open without requests, in milliseconds. */
 const idleMs = 60_000;
 
-/** The most sessions with a connection at a time. A session of the agent that has the most is closed for one of an agent that has fewer. */
+/** The most sign-ins with a connection at a time. A sign-in of the agent that has the most is closed for one of an agent that has fewer. */
 const maxOpen = 64;
 
-/** The number of sessions that each get a full share of the broker's work; more sessions divide that amount. */
+/** The number of sign-ins that each get a full share of the broker's work; more sign-ins divide that amount. */
 const fullShares = 2;
 
-/** The session of one browser, with its connection to the broker while it is used. */
-export interface OpenSession {
+/** The sign-in of one browser, with its connection to the broker while it is used. */
+export interface OpenSignIn {
   readonly signedIn: SignedIn;
   readonly client: BrokerClient;
   readonly limits: CallerLimits;
   readonly results: IdempotentResults;
-  readonly backup: SessionBackup;
+  readonly backup: SignInBackup;
   readonly events: LiveEvents;
-  /** Aborted when the session or its connection has ended. */
+  /** Aborted when the sign-in or its connection has ended. */
   readonly ended: AbortSignal;
 }
 
 interface Entry {
   /** The agent that signed in. */
   agent: string;
-  opening: Promise<OpenSession>;
+  opening: Promise<OpenSignIn>;
   /** The number of requests and streams that use it now. */
   users: number;
   idle: NodeJS.Timeout | undefined;
 }
 
 /**
- * Keeps one connection to the broker for each session that is used. Its rights, its limits and its end are those of the session's token:
+ * Keeps one connection to the broker for each sign-in that is used. Its rights, its limits and its end are those of the sign-in's token:
  * the broker checks every frame. While no page asks, there is no connection.
  */
-export class Sessions {
+export class SignIns {
   readonly #entries = new Map<string, Entry>();
   readonly #access: BrokerAccess;
   readonly #orchestrator: string;
@@ -55,9 +55,9 @@ export class Sessions {
     this.#monotonic = monotonic;
   }
 
-  /** Uses a session until the result is disposed. Rejects with `unauthorized` if its token is not valid. */
-  async use(token: string): Promise<OpenSession & Disposable> {
-    const known = token === '' ? undefined : this.#access.sessionOf(token);
+  /** Uses a sign-in until the result is disposed. Rejects with `unauthorized` if its token is not valid. */
+  async use(token: string): Promise<OpenSignIn & Disposable> {
+    const known = token === '' ? undefined : this.#access.signInOf(token);
     if (!known) throw new SignalboxError('unauthorized', 'sign in first: signalbox dashboard prints a link');
     let entry = this.#entries.get(token);
     if (!entry) {
@@ -70,20 +70,20 @@ export class Sessions {
     clearTimeout(used.idle);
     used.users++;
     try {
-      const session = await used.opening;
-      return { ...session, [Symbol.dispose]: () => this.#release(token, used) };
+      const open = await used.opening;
+      return { ...open, [Symbol.dispose]: () => this.#release(token, used) };
     } catch (error) {
       this.#forget(token, used);
       throw error;
     }
   }
 
-  /** Closes the connections of all sessions. The sessions themselves stay valid. */
+  /** Closes the connections of all sign-ins. The sign-ins themselves stay valid. */
   closeAll(): void {
     for (const [token, entry] of this.#entries) this.#close(token, entry);
   }
 
-  /** Closes a session of the agent that has the most, preferably an unused one. Throws `rate_limited` if that would be no fairer. */
+  /** Closes a sign-in of the agent that has the most, preferably an unused one. Throws `rate_limited` if that would be no fairer. */
   #makeRoom(agent: string): void {
     if (this.#entries.size < maxOpen) return;
     const byAgent = Map.groupBy(this.#entries, ([, entry]) => entry.agent);
@@ -95,7 +95,7 @@ export class Sessions {
     this.#close(...given);
   }
 
-  async #open(signedIn: SignedIn): Promise<OpenSession> {
+  async #open(signedIn: SignedIn): Promise<OpenSignIn> {
     const client = await this.#access.connect(signedIn);
     const ended = new AbortController();
     const events = new LiveEvents(client, this.#orchestrator);
@@ -113,7 +113,7 @@ export class Sessions {
         meter: (spend) => this.#meter.begin((ms) => spend(ms * Math.max(1, this.#entries.size / fullShares))),
       }),
       results: new IdempotentResults(),
-      backup: new SessionBackup(),
+      backup: new SignInBackup(),
       events,
       ended: ended.signal,
     };

@@ -73,7 +73,7 @@ export class Responder implements Producer {
 
   /** Logs an error that was thrown while a frame was handled, and refuses the frame as `internal`. */
   failed(error: unknown, ids: FrameIds): void {
-    this.#deps.log({ level: 'error', event: 'session_failed', agent: this.sender.agent, error });
+    this.#deps.log({ level: 'error', event: 'connection_failed', agent: this.sender.agent, error });
     const message = 'the broker failed to handle this frame; its log says why';
     const refusal = isUnavailable(error) ? storeUnavailable : ({ code: 'internal', message } as const);
     this.refuse({ ...refusal, ...ids });

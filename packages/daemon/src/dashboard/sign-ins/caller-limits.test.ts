@@ -22,7 +22,7 @@ function testClock() {
   };
 }
 
-test('A session that asks often waits: it has twenty requests a second after the first eighty.', async () => {
+test('A sign-in that asks often waits: it has twenty requests a second after the first eighty.', async () => {
   const clock = testClock();
   const limits = new CallerLimits(clock);
   for (let asked = 0; asked < 81; asked++) (await limits.request())[Symbol.dispose]();
@@ -31,7 +31,7 @@ test('A session that asks often waits: it has twenty requests a second after the
   expect(clock.at).toBe(2000);
 });
 
-test('A session whose requests are much work waits until it has used no more than a fifth of the time.', async () => {
+test('A sign-in whose requests are much work waits until it has used no more than a fifth of the time.', async () => {
   const clock = testClock();
   const limits = new CallerLimits(clock);
   for (let asked = 0; asked < 20; asked++) {
@@ -43,7 +43,7 @@ test('A session whose requests are much work waits until it has used no more tha
   expect(clock.at).toBe(10_000);
 });
 
-test('Four requests of a session run at once, twelve wait in order, and more are refused after a while.', async () => {
+test('Four requests of a sign-in run at once, twelve wait in order, and more are refused after a while.', async () => {
   const clock = testClock();
   const limits = new CallerLimits(clock);
   const begun: number[] = [];
@@ -65,7 +65,7 @@ test('Four requests of a session run at once, twelve wait in order, and more are
   expect(async () => (await limits.request())[Symbol.dispose]()).not.toThrow();
 });
 
-test('A session has eight streams at once, and each that ends makes room.', () => {
+test('A sign-in has eight streams at once, and each that ends makes room.', () => {
   const limits = new CallerLimits(testClock());
   const streams = Array.from({ length: 8 }, () => limits.stream());
   expect(() => limits.stream()).toThrow('8 open pages');

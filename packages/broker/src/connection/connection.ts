@@ -32,30 +32,30 @@ const closeBytesBesideBody = 20 * MiB;
 /** The refusal of a binary WebSocket message. */
 export const binaryMessage = 'frames are text; this WebSocket message was binary';
 
-/** The dependencies that all sessions share. */
-export interface SessionDeps extends FrameDeps {
+/** The dependencies that all connections share. */
+export interface ConnectionDeps extends FrameDeps {
   flusher: OutboxFlusher;
   budgets: AgentBudgets;
 }
 
-/** The sockets of a {@link Session}: its WebSocket, and the socket below, whose bytes count before they are a whole message. */
-export interface SessionSockets {
+/** The sockets of a {@link Connection}: its WebSocket, and the socket below, whose bytes count before they are a whole message. */
+export interface ConnectionSockets {
   webSocket: WebSocket;
   transport: Duplex;
 }
 
 /** One authenticated connection. It reads frames, passes each to its handler, and sends the answers. */
-export class Session {
+export class Connection {
   readonly caller: Caller;
-  readonly #sockets: SessionSockets;
+  readonly #sockets: ConnectionSockets;
   readonly #reading: Reading;
-  readonly #deps: SessionDeps;
+  readonly #deps: ConnectionDeps;
   readonly #outbox: Outbox;
   readonly #reader: FrameReader;
   readonly #responder: Responder;
   #isWelcome = false;
 
-  constructor(sockets: SessionSockets, identity: Identity, deps: SessionDeps) {
+  constructor(sockets: ConnectionSockets, identity: Identity, deps: ConnectionDeps) {
     const reading = new Reading(sockets.webSocket);
     const budget = deps.budgets.of(identity.token);
     const closeBytes = closeBytesBesideBody + deps.limits.forAll.message.bytes;
@@ -275,7 +275,7 @@ export class Session {
 function callerOf(
   { token, sender }: Identity,
   { outbox, responder, budget }: { outbox: Outbox; responder: Responder; budget: AgentBudget },
-  { policies, limits }: SessionDeps,
+  { policies, limits }: ConnectionDeps,
 ): Caller {
   const { role } = sender;
   return {

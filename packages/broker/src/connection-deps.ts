@@ -5,6 +5,8 @@ import { Backups } from './backup/backups.ts';
 import type { BrokerSettings } from './broker-options.ts';
 import { BrokerTalk } from './cluster/broker-talk.ts';
 import { joinCluster } from './cluster/cluster-parts.ts';
+import type { ConnectionDeps } from './connection/connection.ts';
+import { OutboxFlusher } from './connection/outbox-flusher.ts';
 import { Delivery } from './core/delivery.ts';
 import type { StopOrder } from './core/endings/cancellations.ts';
 import { ExpiryClock, holdMs } from './core/time/expiry-clock.ts';
@@ -23,8 +25,6 @@ import { MessageMeter } from './metrics/message-meter.ts';
 import { measure } from './metrics/metrics-parts.ts';
 import type { ReachedAt } from './reached-at.ts';
 import { Schedules } from './schedules/schedules.ts';
-import { OutboxFlusher } from './session/outbox-flusher.ts';
-import type { SessionDeps } from './session/session.ts';
 import type { Stores } from './stores-elsewhere.ts';
 import { Webhooks } from './webhooks/webhooks.ts';
 
@@ -33,14 +33,14 @@ const suggestionsPerSecond = 20;
 const answerMs = 1000;
 
 /**
- * Creates the parts that all sessions share: the tokens, the core that moves messages, and the connected callers. `onStoreFailed` is called
- * once if messages can't be made durable any more.
+ * Creates the parts that all connections share: the tokens, the core that moves messages, and the connected callers. `onStoreFailed` is
+ * called once if messages can't be made durable any more.
  */
-export async function createSessionDeps(
+export async function createConnectionDeps(
   settings: BrokerSettings,
   stores: Stores,
   { health, onStoreFailed }: { health: BrokerHealth; onStoreFailed: (error: unknown) => void },
-): Promise<SessionDeps> {
+): Promise<ConnectionDeps> {
   const { limits, fault, now, monotonic, log } = settings;
   const { inboxes: store, cluster, tokens: tokenStore, audit } = stores;
   const reached = await store.keptTime();

@@ -5,7 +5,7 @@ import { message } from '../support/store/test-store.ts';
 
 const none = { messages: [], attempts: [], settlements: [] };
 
-describe.skipIf(serverUrl === undefined)('The session of a broker on PostgreSQL', () => {
+describe.skipIf(serverUrl === undefined)('The incarnation of a broker on PostgreSQL', () => {
   it('keeps others of its name from the schema while it lives, and lets the next one in when it has ended', async () => {
     await using schema = await testSchema();
     await using _one = await openMessages({ ...schema, broker: 'one' });
@@ -25,12 +25,14 @@ describe.skipIf(serverUrl === undefined)('The session of a broker on PostgreSQL'
     await using one = await openMessages({ ...schema, leaseMs, broker: 'one' });
     await using other = await openMessages({ ...schema, leaseMs, broker: 'other' });
     // As after a time in which no broker reached the database.
-    await schema.sql(`UPDATE @session SET alive_until = clock_timestamp() - interval '1 minute'`);
+    await schema.sql(`UPDATE @incarnation SET alive_until = clock_timestamp() - interval '1 minute'`);
     for (const store of [one, other])
       expect(await store.commit({ ...none, messages: [message(`m${store === one}`)] })).toMatchObject([
         { result: 'stored' },
       ]);
-    const gaps = await schema.sql(`SELECT alive_since > now() - interval '1 minute' AS is_new FROM @session`);
+    const gaps = await schema.sql(
+      `SELECT alive_since > now() - interval '1 minute' AS is_new FROM @incarnation`,
+    );
     expect(gaps).toEqual([{ is_new: true }, { is_new: true }]);
   });
 
@@ -38,9 +40,9 @@ describe.skipIf(serverUrl === undefined)('The session of a broker on PostgreSQL'
     await using schema = await testSchema();
     await using silent = await openMessages({ ...schema, leaseMs: 10_000_000, broker: 'silent' });
     await using _other = await openMessages({ ...schema, leaseMs: 500, broker: 'other' });
-    await schema.sql(`UPDATE @session SET alive_until = clock_timestamp() WHERE broker = 'silent'`);
+    await schema.sql(`UPDATE @incarnation SET alive_until = clock_timestamp() WHERE broker = 'silent'`);
     await expect
-      .poll(() => schema.sql(`SELECT is_over FROM @session WHERE broker = 'silent'`))
+      .poll(() => schema.sql(`SELECT is_over FROM @incarnation WHERE broker = 'silent'`))
       .toEqual([{ is_over: true }]);
     await expect(silent.commit({ ...none, messages: [message('late')] })).rejects.toMatchObject({
       code: 'store_in_use',
@@ -62,7 +64,7 @@ describe.skipIf(serverUrl === undefined)('The session of a broker on PostgreSQL'
     const [stored] = await first.commit({ ...none, messages: [message('a')] });
     const seq = stored?.result === 'stored' ? stored.seq : 0;
     // As after a stop for longer than the lease. This store renews its own in a quarter of an hour.
-    await schema.sql(`UPDATE @session SET alive_until = clock_timestamp() - interval '1 second'`);
+    await schema.sql(`UPDATE @incarnation SET alive_until = clock_timestamp() - interval '1 second'`);
     const second = await openMessages({ ...schema });
     await using _second = second;
     const settling = first.commit({ ...none, settlements: [{ inbox: 'inbox', seq, outcome: 'dead' }] });

@@ -1,7 +1,7 @@
 import { type Response as Answer, ask } from '../http/ask.ts';
 
 /** A browser that signed in, as the broker's HTTP listener sees it. */
-export interface ApiSession {
+export interface ApiSignIn {
   readonly cookie: string;
   readonly key: string;
   /** The header `Set-Cookie` of the answer to the sign-in. */
@@ -12,13 +12,13 @@ export interface ApiSession {
 
 let keys = 0;
 
-/** Trades the code of a link for a session. Returns the refusal if it is refused. */
-export async function signIn(here: { readonly origin: string }, link: string): Promise<ApiSession | Answer> {
+/** Trades the code of a link for a sign-in. Returns the refusal if it is refused. */
+export async function signIn(here: { readonly origin: string }, link: string): Promise<ApiSignIn | Answer> {
   const to = { port: Number(new URL(here.origin).port) };
   const own = { host: new URL(here.origin).host };
   const changing = { ...own, origin: here.origin, 'content-type': 'application/json' };
   const code = link.split('#code=')[1]!;
-  const answer = await ask(to, '/api/session', {
+  const answer = await ask(to, '/api/sign-in', {
     method: 'POST',
     headers: changing,
     body: JSON.stringify({ code }),
@@ -27,26 +27,26 @@ export async function signIn(here: { readonly origin: string }, link: string): P
   const [setCookie] = answer.headers['set-cookie'] as string[];
   const cookie = setCookie!.split(';')[0]!;
   const { key } = JSON.parse(answer.body);
-  const session = { cookie, 'x-signalbox-key': key };
+  const parts = { cookie, 'x-signalbox-key': key };
   return {
     cookie,
     key,
     setCookie: setCookie!,
-    get: (path, headers = {}) => ask(to, `/api/${path}`, { headers: { ...own, ...session, ...headers } }),
+    get: (path, headers = {}) => ask(to, `/api/${path}`, { headers: { ...own, ...parts, ...headers } }),
     post: (path, body, headers = {}) =>
       ask(to, `/api/${path}`, {
         method: 'POST',
-        headers: { ...changing, ...session, 'idempotency-key': `test-key-${++keys}`, ...headers },
+        headers: { ...changing, ...parts, 'idempotency-key': `test-key-${++keys}`, ...headers },
         body: JSON.stringify(body),
       }),
   };
 }
 
 /** Signs in; throws if that is refused. */
-export async function session(
+export async function signedIn(
   here: { readonly origin: string; link(token?: string): Promise<string> },
   token?: string,
-): Promise<ApiSession> {
+): Promise<ApiSignIn> {
   const signedIn = await signIn(here, await here.link(token));
   if ('get' in signedIn) return signedIn;
   throw new Error(`refused: ${signedIn.status} ${signedIn.body}`);

@@ -1,11 +1,11 @@
 import { SignalboxError } from '@signalbox/protocol';
 import { Budget } from '@signalbox/serving';
 
-/** The most requests, running requests and streams that one session may have at a time. */
+/** The most requests, running requests and streams that one sign-in may have at a time. */
 const most = { atOnce: 16, running: 4, streams: 8 };
-/** The requests that a session may make in a row, and per second after that. */
+/** The requests that a sign-in may make in a row, and per second after that. */
 const requestRate = { burst: 80, perSecond: 20 };
-/** The processor time that a session may use in a row, and per second after that, in milliseconds. */
+/** The processor time that a sign-in may use in a row, and per second after that, in milliseconds. */
 const workRate = { burst: 2000, perSecond: 200 };
 /** A request over the limit is refused after this many milliseconds, so that asking again at once brings no gain. */
 const refusalMs = 500;
@@ -19,7 +19,7 @@ export interface LimitsClock {
   meter(spend: (ms: number) => void): Disposable;
 }
 
-/** Limits the requests of one session: those over the limit wait for their turn. */
+/** Limits the requests of one sign-in: those over the limit wait for their turn. */
 export class CallerLimits {
   readonly #clock: LimitsClock;
   readonly #requests: Budget;
@@ -43,7 +43,7 @@ export class CallerLimits {
       await this.#clock.sleep(refusalMs);
       throw new SignalboxError(
         'rate_limited',
-        `a session may ask for ${most.atOnce} things at once; wait for an answer first`,
+        `a browser may ask for ${most.atOnce} things at once; wait for an answer first`,
       );
     }
     this.#asked++;
@@ -63,7 +63,7 @@ export class CallerLimits {
   /** Takes a place for a stream until the result is disposed. Throws `rate_limited`. */
   stream(): Disposable {
     if (this.#streams >= most.streams)
-      throw new SignalboxError('rate_limited', `a session may have ${most.streams} open pages; close some`);
+      throw new SignalboxError('rate_limited', `a browser may have ${most.streams} open pages; close some`);
     this.#streams++;
     return {
       [Symbol.dispose]: () => {

@@ -2,7 +2,7 @@ import type { BrokerClient } from '@signalbox/client';
 import { addJournal, type BegunBackup, beginBackup, finishBackup } from '@signalbox/client/operator/internal';
 import { type BackupManifest, messageOf, SignalboxError } from '@signalbox/protocol';
 
-/** The state of a session's backup. Times are epoch milliseconds. */
+/** The state of a sign-in's backup. Times are epoch milliseconds. */
 export type BackupState =
   | { state: 'none' }
   | { state: 'running'; directory: string; began_at: number; copied_bytes: number; total_bytes: number }
@@ -17,10 +17,10 @@ export type BackupState =
   | { state: 'failed'; directory: string; code: string; message: string };
 
 /**
- * Makes backups for a session, one at a time, and remembers the result of the last one. A running backup is given up with the session's
+ * Makes backups for a sign-in, one at a time, and remembers the result of the last one. A running backup is given up with the sign-in's
  * connection.
  */
-export class SessionBackup {
+export class SignInBackup {
   state: BackupState = { state: 'none' };
 
   /** Begins a backup. Resolves when it has begun, and rejects if another one is running. */

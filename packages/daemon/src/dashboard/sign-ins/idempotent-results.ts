@@ -1,12 +1,12 @@
 import { SignalboxError } from '@signalbox/protocol';
 
-/** The most keys of one session that are remembered; the oldest are forgotten first. */
+/** The most keys of one sign-in that are remembered; the oldest are forgotten first. */
 const maxKeys = 256;
 
 /** The time for which a secret answer is remembered, for a page whose connection broke, in milliseconds. */
 const secretMs = 60_000;
 
-/** Remembers the results of a session's commands by their `Idempotency-Key`, so that a repeated command runs once. */
+/** Remembers the results of a sign-in's commands by their `Idempotency-Key`, so that a repeated command runs once. */
 export class IdempotentResults {
   readonly #results = new Map<string, { command: string; result: Promise<unknown> }>();
 
