@@ -143,7 +143,7 @@ test('An observer sees the views, and neither bodies nor a button that changes s
   await page.getByText('Its body is shown to operators only.').waitFor();
   await show(page, here, 'agents?agent=walt');
   expect(await page.getByRole('button', { name: /Retry|Drop|Revoke|Send|Reload/ }).count()).toBe(0);
-  // The API also refuses requests that the page does not offer.
+  // The API also refuses requests that the page does not make.
   const status = await page.evaluate(async () => {
     const key = localStorage.getItem('signalbox-key')!;
     const headers = {

@@ -1,12 +1,12 @@
 import type {
   CallRound,
   CancelSignal,
+  McpContentMethod,
   McpLogLevel,
   McpLogMessage,
-  OfferMethod,
   RequestMeta,
 } from '@signalbox/protocol';
-import type { ReadOffers } from './inventory/offer-list.ts';
+import type { ReadMcpContent } from './inventory/mcp-content-list.ts';
 import type { ToolList } from './inventory/tool-list.ts';
 import type { CallOptions, Failure, ToolProgress } from './tool-calls/index.ts';
 
@@ -56,11 +56,15 @@ export interface ServerConnection {
   /** Lists the server's tools. Rejects with a `SignalboxError`. */
   listTools(limits: RequestLimits): Promise<ToolList>;
   /** Lists the server's prompts, resources and instructions. Never rejects: a list that can't be read has a problem instead. */
-  listOffers(limits: RequestLimits): Promise<ReadOffers>;
+  listMcpContent(limits: RequestLimits): Promise<ReadMcpContent>;
   /** Asks the server to report changes of these resources and no others. Never rejects; a server that can't do it reports none. */
   follow(uris: ReadonlySet<string>): Promise<void>;
   /** Sends a request of another method than `tools/call`, as {@link callTool} sends a call. */
-  request(method: OfferMethod, params: Record<string, unknown>, request: ToolRequest): Promise<ServerAnswer>;
+  request(
+    method: McpContentMethod,
+    params: Record<string, unknown>,
+    request: ToolRequest,
+  ): Promise<ServerAnswer>;
   /** Sends a call and waits for its answer. Never rejects. */
   callTool(name: string, args: Record<string, unknown>, request: ToolRequest): Promise<ServerAnswer>;
   /** Returns the last 64 KiB of the process's standard error, secrets included. */

@@ -48,7 +48,7 @@ export async function printNames(kind: string, words: readonly string[]): Promis
         .join(''),
     );
   } catch {
-    // Nobody asked a question: a shell that has no names offers none.
+    // Nobody asked a question: a shell that has no names shows none.
   }
 }
 

@@ -5,7 +5,7 @@ import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
 
-/** Prints what every MCP server offers. One that could not be asked is listed with its error, and exit code 1. */
+/** Prints what every MCP server lists. One that could not be asked is listed with its error, and exit code 1. */
 export async function discover(flags: ToolsFlags): Promise<void> {
   const servers = await withClient(flags, async (connected) => {
     using withdrawal = withdrawOnSignal();

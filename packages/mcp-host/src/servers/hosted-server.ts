@@ -7,7 +7,7 @@ import type { McpServerConfig } from '../config/server-config.ts';
 import { type EffectivePolicy, policyOf } from '../config/server-policy.ts';
 import { judgeServer } from '../config/server-secrets.ts';
 import type { SeenDefinition, ServerDefinitions } from '../definitions/server-definitions.ts';
-import { nothingOffered, type OfferList, type ReadOffers } from '../inventory/offer-list.ts';
+import { emptyMcpContent, type McpContentList, type ReadMcpContent } from '../inventory/mcp-content-list.ts';
 import { listLimitsOf } from '../inventory/tool-filter.ts';
 import type { ToolList } from '../inventory/tool-list.ts';
 import { QuestionCounts } from '../questions/question-counts.ts';
@@ -21,11 +21,11 @@ import {
 } from '../tool-calls/index.ts';
 import type { InstanceSupervisor } from './instances/instance-supervisor.ts';
 import { ServerInstances } from './instances/server-instances.ts';
-import { OfferedLists, type ReadLists } from './offered-lists.ts';
 import { ResourceFollowers } from './resource-followers.ts';
 import { readServerCard } from './server-card.ts';
 import type { ServerDeps } from './server-deps.ts';
 import { bestState, type ServerState, type ServerStatus, statusOf, type ToolGap } from './server-status.ts';
+import { type ReadLists, ShownLists } from './shown-lists.ts';
 import {
   noCallerError,
   noSlotError,
@@ -50,7 +50,7 @@ export class HostedServer {
   readonly #policy: EffectivePolicy;
   readonly #calls: ServerCalls;
   readonly #authorizer: Authorizer | undefined;
-  readonly #lists: OfferedLists;
+  readonly #lists: ShownLists;
   readonly #followers = new ResourceFollowers();
   readonly #questions: QuestionCounts;
   readonly #instances: ServerInstances;
@@ -62,7 +62,7 @@ export class HostedServer {
   #cardRead: Promise<void> = Promise.resolve();
   #slotWait: SlotWait | undefined;
 
-  /** `inherited` is offered as its list of tools until it has listed them. */
+  /** `inherited` is shown as its list of tools until it has listed them. */
   constructor(name: string, config: McpServerConfig, deps: ServerDeps, inherited?: ToolList) {
     this.name = name;
     this.config = config;
@@ -71,19 +71,19 @@ export class HostedServer {
     this.#calls = new ServerCalls(config, deps);
     if (config.type === 'http' && config.auth) this.#authorizer = deps.authorizerFor?.(name, config);
     const { pins, tell, onChanged } = deps;
-    this.#lists = new OfferedLists(
+    this.#lists = new ShownLists(
       { server: name, arePinned: config.definitions === 'pin', inherited, signal: this.#ended.signal },
       { pins, tell, onChanged, onStale: () => this.#calls.forgetAnswers() },
     );
     if (config.disabled) this.#halted = 'disabled';
     const onRead = (read: ReadLists) => this.#lists.meet(read);
     const onList = (list: ToolList) => this.#lists.takeTools(list);
-    const onOffers = (offers: ReadOffers) => this.#lists.takeOffers(offers);
+    const onMcpContent = (mcpContent: ReadMcpContent) => this.#lists.takeMcpContent(mcpContent);
     const onUpdated = (key: string, uri: string) => {
       if (this.#followers.tell(key, uri)) this.#calls.forgetAnswers();
     };
     const followedBy = (key: string) => this.#followers.urisOf(key);
-    const events = { onRead, onList, onOffers, onUpdated, followedBy, onReady: () => this.#noteSignIn() };
+    const events = { onRead, onList, onMcpContent, onUpdated, followedBy, onReady: () => this.#noteSignIn() };
     this.#questions = new QuestionCounts({ server: name, now: deps.now, log: deps.log });
     const facts = { name, config, authorizer: this.#authorizer, questions: this.#questions };
     this.#instances = new ServerInstances({ ...facts, ...events }, deps);
@@ -126,31 +126,31 @@ export class HostedServer {
   }
 
   /** The last good tool list, with the server's own problem while there is one. */
-  get offer(): ToolList {
+  get tools(): ToolList {
     if (this.#halted === 'disabled') return { tools: [], problems: [] };
-    const { problems, ...offered } = this.#offered;
+    const { problems, ...tools } = this.#listed;
     const own = this.problem === undefined ? [] : [{ message: this.problem }];
-    return { ...offered, problems: [...own, ...problems] };
+    return { ...tools, problems: [...own, ...problems] };
   }
 
-  /** The tools that a server which replaces this one offers until it has listed its own. */
+  /** The tools that a server which replaces this one shows until it has listed its own. */
   get heritage(): ToolList {
-    const { tools, sent, changed } = this.offer;
+    const { tools, sent, changed } = this.tools;
     return { tools: tools.filter(({ name }) => !changed?.has(name)), ...(sent && { sent }), problems: [] };
   }
 
   /** Its prompts, resources and instructions, as far as they are known. */
-  get offers(): OfferList {
-    return this.#halted === 'disabled' ? nothingOffered() : this.#lists.offers;
+  get mcpContent(): McpContentList {
+    return this.#halted === 'disabled' ? emptyMcpContent() : this.#lists.mcpContent;
   }
 
   /** True if it has listed all its prompts and resources, or is not asked for them. */
-  get areOffersTold(): boolean {
-    return this.#halted === 'disabled' || this.#lists.areOffersTold;
+  get isMcpContentTold(): boolean {
+    return this.#halted === 'disabled' || this.#lists.isMcpContentTold;
   }
 
   /** The last good tool list, with the problems of the list, of the other lists and of the card. */
-  get #offered(): ToolList {
+  get #listed(): ToolList {
     if (this.#halted === 'disabled') return { tools: [], problems: [] };
     return this.#lists.tools;
   }
@@ -178,7 +178,7 @@ export class HostedServer {
 
   /** Returns the status of the server. */
   status(): ServerStatus {
-    const { tools, problems, changed } = this.#offered;
+    const { tools, problems, changed } = this.#listed;
     return statusOf({
       name: this.name,
       config: this.config,

@@ -103,7 +103,7 @@ export const commands: Readonly<Record<string, ApiOperation>> = {
     method: 'POST',
     needs: request.accept_definitions,
     meaning:
-      'Offers the definitions of a pinned server that are withheld, and pins them. If the server has changed anything since they were `seen`, nothing is accepted.',
+      'Shows agents the definitions of a pinned server that are withheld, and pins them. If the server has changed anything since they were `seen`, nothing is accepted.',
     params: z.object({ server: z.string().min(1).max(256), seen: z.string().min(1).max(64) }),
     run: ({ client, orchestrator }, params) =>
       queryOrchestrator(client, orchestrator, { op: 'accept_definitions', ...params }),

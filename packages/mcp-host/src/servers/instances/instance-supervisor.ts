@@ -6,7 +6,7 @@ import { instanceFacts } from '../../config/instance-name.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
 import { policyOf } from '../../config/server-policy.ts';
 import { type ResultRedactor, resultRedactor, textRedactor } from '../../config/server-secrets.ts';
-import type { ReadOffers } from '../../inventory/offer-list.ts';
+import type { ReadMcpContent } from '../../inventory/mcp-content-list.ts';
 import { redactedProblems, type ToolList } from '../../inventory/tool-list.ts';
 import type { Declared } from '../../questions/askable.ts';
 import type { QuestionCounts } from '../../questions/question-counts.ts';
@@ -36,13 +36,13 @@ const keptCharacters = 200;
 /** The callbacks of an {@link InstanceSupervisor}. */
 export interface SupervisorEvents {
   /** Called with the lists that were read from the server, before they are taken; they are taken when it resolves. Never rejects. */
-  onRead: (read: { tools?: ToolList; offers?: ReadOffers }) => Promise<void>;
+  onRead: (read: { tools?: ToolList; mcpContent?: ReadMcpContent }) => Promise<void>;
   /** Called when the server is up and has listed its tools. */
   onReady: () => void;
   /** Called with each tool list of the server. */
   onList: (list: ToolList) => void;
   /** Called with the server's prompts, resources and instructions, each time that they were read. */
-  onOffers: (offers: ReadOffers) => void;
+  onMcpContent: (mcpContent: ReadMcpContent) => void;
   /** Called when the server says that a resource has changed, even if nobody follows it. */
   onUpdated: (uri: string) => void;
 }
@@ -73,7 +73,7 @@ export class InstanceSupervisor implements CallTarget, StartTarget {
   /** The longest time that a call waits while the server is down, in milliseconds. */
   readonly #downWaitMs: number;
   readonly #listRefresh: ListRefresh<ToolList>;
-  readonly #offersRefresh: ListRefresh<ReadOffers>;
+  readonly #mcpContentRefresh: ListRefresh<ReadMcpContent>;
   #firstAttempt = Promise.withResolvers<void>();
   /** Aborted when the present connection has to be replaced or ended at once. */
   #renewal = new AbortController();
@@ -126,15 +126,15 @@ export class InstanceSupervisor implements CallTarget, StartTarget {
       stop: this.#stop.signal,
       connection: () => (this.#state === 'ready' ? this.#connection : undefined),
     };
-    this.#offersRefresh = new ListRefresh({
+    this.#mcpContentRefresh = new ListRefresh({
       ...refreshDeps,
       what: 'prompts and resources',
       read: async (connection) => {
-        const offers = await connection.listOffers(limits);
-        await events.onRead({ offers });
-        return offers;
+        const mcpContent = await connection.listMcpContent(limits);
+        await events.onRead({ mcpContent });
+        return mcpContent;
       },
-      onList: (offers) => this.#takeOffers(offers),
+      onList: (mcpContent) => this.#takeMcpContent(mcpContent),
       onProblem: () => deps.onChanged(),
     });
     this.#listRefresh = new ListRefresh({
@@ -350,9 +350,9 @@ export class InstanceSupervisor implements CallTarget, StartTarget {
     this.#state = 'queued';
     this.#starts++;
     this.#listRefresh.forgetAnnouncements();
-    this.#offersRefresh.forgetAnnouncements();
+    this.#mcpContentRefresh.forgetAnnouncements();
     const onToolsChanged = () => this.#listRefresh.announce();
-    const onOffersChanged = () => this.#offersRefresh.announce();
+    const onMcpContentChanged = () => this.#mcpContentRefresh.announce();
     const onBegun = () => {
       this.#state = 'starting';
       this.#start = { sinceMs: this.#deps.now() };
@@ -363,7 +363,7 @@ export class InstanceSupervisor implements CallTarget, StartTarget {
     const start = await startServer(this, this.#deps, {
       signal,
       onToolsChanged,
-      onOffersChanged,
+      onMcpContentChanged,
       onResourceUpdated: this.#events.onUpdated,
       onLogMessage: (message) => this.#takeLogMessage(message),
       onBegun,
@@ -371,7 +371,7 @@ export class InstanceSupervisor implements CallTarget, StartTarget {
     });
     this.#start = undefined;
     if ('connection' in start) {
-      await this.#events.onRead({ tools: start.list, offers: start.offers });
+      await this.#events.onRead({ tools: start.list, mcpContent: start.mcpContent });
       if (signal.aborted) await start.connection.close();
       else this.#becomeReady(start);
       return;
@@ -406,11 +406,11 @@ export class InstanceSupervisor implements CallTarget, StartTarget {
     this.#events.onList({ ...list, problems: redactedProblems(problems, this.redact) });
   }
 
-  #takeOffers({ problems, ...offers }: ReadOffers): void {
-    this.#events.onOffers({ ...offers, problems: redactedProblems(problems, this.redact) });
+  #takeMcpContent({ problems, ...mcpContent }: ReadMcpContent): void {
+    this.#events.onMcpContent({ ...mcpContent, problems: redactedProblems(problems, this.redact) });
   }
 
-  #becomeReady({ connection, list, offers }: Started): void {
+  #becomeReady({ connection, list, mcpContent }: Started): void {
     this.#connection = connection;
     this.#state = 'ready';
     this.#failedStarts = 0;
@@ -420,7 +420,7 @@ export class InstanceSupervisor implements CallTarget, StartTarget {
     this.#wasReady = true;
     this.#problem = undefined;
     this.#takeList(list);
-    this.#takeOffers(offers);
+    this.#takeMcpContent(mcpContent);
     if (this.#followed.size > 0) void connection.follow(this.#followed);
     this.#waiters.release(connection);
     this.#firstAttempt.resolve();
@@ -431,7 +431,7 @@ export class InstanceSupervisor implements CallTarget, StartTarget {
     this.#isToRestore = false;
     this.#events.onReady();
     this.#listRefresh.resume();
-    this.#offersRefresh.resume();
+    this.#mcpContentRefresh.resume();
   }
 
   async #untilLost(connection: ServerConnection, renewal: AbortSignal): Promise<void> {

@@ -2,7 +2,7 @@ import type { Tool } from '@signalbox/protocol';
 import { instanceFacts, listingInstance } from '../../config/instance-name.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
 import { policyOf } from '../../config/server-policy.ts';
-import type { ReadOffers } from '../../inventory/offer-list.ts';
+import type { ReadMcpContent } from '../../inventory/mcp-content-list.ts';
 import type { ToolList } from '../../inventory/tool-list.ts';
 import { declaredBy, declaresAll } from '../../questions/askable.ts';
 import type { QuestionCounts } from '../../questions/question-counts.ts';
@@ -28,11 +28,11 @@ export interface ServerInstancesOptions {
   /** Counts the questions of the server. */
   questions: QuestionCounts;
   /** Called with the lists that were read from an instance, before they are taken; they are taken when it resolves. Never rejects. */
-  onRead: (read: { tools?: ToolList; offers?: ReadOffers }) => Promise<void>;
+  onRead: (read: { tools?: ToolList; mcpContent?: ReadMcpContent }) => Promise<void>;
   /** Called with each tool list of an instance. */
   onList: (list: ToolList) => void;
   /** Called with an instance's prompts, resources and instructions. */
-  onOffers: (offers: ReadOffers) => void;
+  onMcpContent: (mcpContent: ReadMcpContent) => void;
   /** Called when an instance says that a resource has changed. */
   onUpdated: (key: string, uri: string) => void;
   /** Returns the resources whose changes an instance should report. */
@@ -80,7 +80,7 @@ export class ServerInstances {
       questions: counts,
       onRead,
       onList,
-      onOffers,
+      onMcpContent,
       onUpdated,
       followedBy,
       ...options
@@ -97,7 +97,7 @@ export class ServerInstances {
       onRead,
       onReady,
       onList: lists,
-      onOffers,
+      onMcpContent,
       onUpdated: (uri: string) => onUpdated(key, uri),
     };
     const identity = { server, key, config, authorizer, declared, questions: counts };
@@ -109,7 +109,7 @@ export class ServerInstances {
   }
 
   /**
-   * Takes the lists of one instance. Some servers offer tools only to clients that can be asked. Tools that an instance for another client
+   * Takes the lists of one instance. Some servers list tools only to clients that can be asked. Tools that an instance for another client
    * leaves out from its start stay listed.
    */
   #listsOf(isComplete: boolean): (list: ToolList) => void {
