@@ -28,7 +28,7 @@ export type {
   ToolOrigin,
   WithheldDefinition,
 } from './inventory/inventory.ts';
-export type { Offers } from './inventory/offers.ts';
+export type { McpContent } from './inventory/mcp-content.ts';
 export type { ToolList } from './inventory/tool-list.ts';
 export { isMcpTool, mcpToolName, parseMcpToolName } from './inventory/tool-name.ts';
 export type { ServerEvent } from './servers/server-events.ts';

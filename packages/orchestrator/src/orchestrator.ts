@@ -52,11 +52,11 @@ import { defaultHeldCallLimits, type HeldCallLimits, HeldCalls } from './holds/h
 import { beginServing } from './journal/begin-serving.ts';
 import { trackInboxOwnership } from './journal/inbox-ownership.ts';
 import { watchSettledRequests } from './journal/settled-requests.ts';
+import { type McpContentDeps, serveMcpContent } from './mcp-content/serve-mcp-content.ts';
+import { Subscriptions } from './mcp-content/subscriptions.ts';
 import { CallMeter } from './metrics/call-meter.ts';
 import { MetricsReports } from './metrics/metrics-reports.ts';
 import { ServerFigures } from './metrics/server-figures.ts';
-import { type OfferDeps, serveOffer } from './offers/serve-offer.ts';
-import { Subscriptions } from './offers/subscriptions.ts';
 import { answerOperation, type OperationDeps } from './operator/operations.ts';
 import { checkPolicy, type Policy } from './operator/policy.ts';
 import { DiscoveryPages } from './pages/discovery-pages.ts';
@@ -346,15 +346,15 @@ function startSubscriptions(
   { client, host, monotonic, log, ends }: Base,
   catalogs: CatalogTracker,
 ): Subscriptions {
-  const rules = () => catalogs.present().offerRules;
+  const rules = () => catalogs.present().mcpContentRules;
   const subscriptions = new Subscriptions({ host, client, rules, now: monotonic, log });
   ends.defer(() => subscriptions.close());
   ends.defer(host.onInventoryChanged(() => setImmediate(() => subscriptions.refresh())));
   return subscriptions;
 }
 
-/** The dependencies of calls and offers, with those that report about them. */
-type ServingDeps = CallDeps & OfferDeps & { meter: CallMeter; audit: AuditTrail };
+/** The dependencies of calls and of MCP content, with those that report about them. */
+type ServingDeps = CallDeps & McpContentDeps & { meter: CallMeter; audit: AuditTrail };
 
 /** The requests that are served, and the figures about them. */
 interface Served {
@@ -429,7 +429,7 @@ function refuseClosed(reason: SignalboxError | undefined): never {
 /** Makes the function that answers each request by its operation. */
 function requestAnswerer(
   room: CallRoom,
-  callDeps: CallDeps & OfferDeps,
+  callDeps: CallDeps & McpContentDeps,
   operations: OperationDeps,
 ): (request: ServedRequest) => Promise<ServeAnswer> {
   const calls = createCallHandlers(callDeps);
@@ -454,7 +454,7 @@ function requestAnswerer(
         case 'call':
           return await calls.toolCall(new Call({ request, body, slot }));
         case 'request':
-          return await serveOffer(callDeps, { request, body, slot });
+          return await serveMcpContent(callDeps, { request, body, slot });
         case 'ask_permission':
           return await calls.question(new Call({ request, ...callOfQuestion(body), slot }));
         case 'update_task':
@@ -471,8 +471,8 @@ function requestAnswerer(
 }
 
 /**
- * Returns the refusal of a request for which there is no room. Its body is not parsed, and may say that another orchestrator has begun it on a
- * lane.
+ * Returns the refusal of a request for which there is no room. Its body is not parsed, and may say that another orchestrator has begun it
+ * on a lane.
  */
 function withoutRoom(
   { ownership }: CallDeps,

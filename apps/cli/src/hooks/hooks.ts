@@ -1,7 +1,7 @@
 import { listWebhooks, type WebhookReport } from '@signalbox/client/operator';
 import { SignalboxError } from '@signalbox/protocol';
 import { suggestion } from '@signalbox/protocol/internal';
-import { withSession } from '../connection/client-session.ts';
+import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, factLines, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
@@ -14,7 +14,7 @@ export interface HooksFlags extends ConnectionFlags {
 
 /** Lists the webhooks of a broker. */
 export async function listHooks(flags: HooksFlags): Promise<void> {
-  const hooks = await withSession(flags, ({ client }) => listWebhooks(client));
+  const hooks = await withClient(flags, ({ client }) => listWebhooks(client));
   if (flags.json) return printJson({ hooks });
   if (hooks.length === 0) {
     return printLines('the broker has no webhooks; name them under hooks in signalbox.yaml');
@@ -37,7 +37,7 @@ export async function listHooks(flags: HooksFlags): Promise<void> {
 
 /** Shows the addresses of one webhook, what came in by it, and what to enter at its sender. */
 export async function showHook(name: string, flags: HooksFlags): Promise<void> {
-  const hooks = await withSession(flags, ({ client }) => listWebhooks(client));
+  const hooks = await withClient(flags, ({ client }) => listWebhooks(client));
   const hook = hooks.find((one) => one.name === name);
   if (!hook) throw unknownHook(name, hooks);
   if (flags.json) return printJson({ hook });

@@ -1,6 +1,6 @@
 import { outcomeError } from '@signalbox/client/operator/internal';
 import { SignalboxError } from '@signalbox/protocol';
-import { withSession } from '../connection/client-session.ts';
+import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { linesOf, printJson, printLines, printNotes } from '../terminal/output.ts';
@@ -18,7 +18,7 @@ export interface AskFlags extends ConnectionFlags {
 /** Asks an agent and prints what it answers. Says at once, and again if no answer comes, why it may take long. */
 export async function ask(to: string, argument: string, flags: AskFlags): Promise<void> {
   const question = await textArgument(argument);
-  const { outcome, waiting } = await withSession(flags, async ({ client }) => {
+  const { outcome, waiting } = await withClient(flags, async ({ client }) => {
     using withdrawal = withdrawOnSignal();
     const before = await whyWaiting(client, to);
     if (!flags.json) tell(whyWaitingLines(to, before, Date.now()));

@@ -1,6 +1,6 @@
 import { bodyWithoutSecrets } from '@signalbox/mcp-host/redaction';
 import { type Message, SignalboxError, threadOf } from '@signalbox/protocol';
-import { withSession } from '../connection/client-session.ts';
+import { withClient } from '../connection/connected-client.ts';
 import { type ConnectionFlags, sameConnection } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { type ExitCode, exitCodes } from '../terminal/exit-codes.ts';
@@ -73,7 +73,7 @@ function checkOptions({ wait, take, scheduled, timeout, mark, of }: InboxFlags):
 
 /** Prints one message that waits in an agent's inbox, without taking it. */
 export async function showMessage(id: string, flags: InboxShowFlags): Promise<void> {
-  const message = await withSession(flags, ({ client, connection }) =>
+  const message = await withClient(flags, ({ client, connection }) =>
     findWaiting(client, flags.of ?? connection.agent, {
       id,
       ...(flags.from !== undefined && { from: flags.from }),
@@ -94,7 +94,7 @@ async function list(flags: InboxFlags): Promise<void> {
     messages: waiting,
     more,
     agent,
-  } = await withSession(flags, async ({ client, connection: { agent } }) => ({
+  } = await withClient(flags, async ({ client, connection: { agent } }) => ({
     ...(await readWaiting(client, flags.of ?? agent, flags.limit)),
     agent: flags.of ?? agent,
   }));
@@ -116,7 +116,7 @@ async function take(flags: InboxFlags): Promise<void> {
     else for (const message of messages) printLines(wholeMessage(message, Date.now()), '');
     await printed();
   };
-  const { left, agent } = await withSession(
+  const { left, agent } = await withClient(
     flags,
     async ({ client }) => {
       refuseInTurn(client.address, process.env);

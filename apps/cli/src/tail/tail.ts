@@ -1,6 +1,6 @@
 import { followTail } from '@signalbox/client/operator';
 import { SignalboxError } from '@signalbox/protocol';
-import { withSession } from '../connection/client-session.ts';
+import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { orchestratorOf } from '../connection/orchestrator-request.ts';
 import { stopRequested } from '../process/stop-signals.ts';
@@ -25,8 +25,8 @@ export interface TailFlags extends ConnectionFlags {
 export async function tail(flags: TailFlags): Promise<void> {
   const { about, json = false, verbose = false, bodies = false } = flags;
   const stop = stopRequested();
-  await withSession(flags, async (session) => {
-    const { client } = session;
+  await withClient(flags, async (connected) => {
+    const { client } = connected;
     const output = new TailOutput(json);
     const brief = new BriefTail();
     if (bodies) await checkKept(client);
@@ -36,7 +36,7 @@ export async function tail(flags: TailFlags): Promise<void> {
     });
     const following = followTail(client, {
       ...(about !== undefined && { agent: about }),
-      orchestrator: orchestratorOf(session, flags),
+      orchestrator: orchestratorOf(connected, flags),
       onEvent: (event) => {
         const isShown = json || verbose || brief.isShown(event);
         if (isShown) output.show(event);

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type Ranking, readTop } from '@signalbox/client/operator';
 import { SignalboxError } from '@signalbox/protocol';
 import { visibleLine } from '@signalbox/protocol/internal';
-import { type Session, withSession } from '../connection/client-session.ts';
+import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { stopRequested } from '../process/stop-signals.ts';
 import { printJson, printLines, snakeKeys } from '../terminal/output.ts';
@@ -24,16 +24,16 @@ const leave = '\x1b[?25h\x1b[?1049l';
 /** Shows what happens now: once, or live on a terminal until the process is asked to end. */
 export async function top({ by, since, ...flags }: TopFlags): Promise<void> {
   const lastMs = checkedTime(since);
-  await withSession(flags, async (session) => {
-    const read = () => readTop(session.client, orchestratorOf(session, flags), { lastMs, by });
+  await withClient(flags, async (connected) => {
+    const read = () => readTop(connected.client, orchestratorOf(connected, flags), { lastMs, by });
     if (flags.json) {
       const { tools, ...rest } = await read();
       return printJson(
         snakeKeys({ lastMs, by, ...rest, tools: Array.isArray(tools) ? tools.map(withNulls) : tools }),
       );
     }
-    const lines = async () => topLines(await read(), session.client.url, lastMs);
-    if (process.stdout.isTTY) await live(session, () => lines().catch(whileAway));
+    const lines = async () => topLines(await read(), connected.client.url, lastMs);
+    if (process.stdout.isTTY) await live(connected, () => lines().catch(whileAway));
     else printLines(await lines());
   });
 }
@@ -45,7 +45,7 @@ function whileAway(error: unknown): string[] {
 }
 
 /** Shows lines anew every two seconds, on a screen of their own, which is left in any case. */
-async function live({ client }: Session, lines: () => Promise<string[]>): Promise<void> {
+async function live({ client }: ConnectedClient, lines: () => Promise<string[]>): Promise<void> {
   const { stdout } = process;
   const stop = stopRequested();
   const restore = (): void => {

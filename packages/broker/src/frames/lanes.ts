@@ -1,17 +1,17 @@
 import {
   isPrivileged,
   type LaneCallsFrame,
-  type OfferLanesFrame,
   type OpenLaneFrame,
+  type ServeLanesFrame,
 } from '@signalbox/protocol';
 import { judgeDeliver } from '../auth/role-policy.ts';
 import type { Caller } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
 import { badField, type Outcome } from './outcome.ts';
 
-/** Handles `offer_lanes`: notes where an orchestrator takes calls. */
-export function offerLanes(
-  { type, path }: OfferLanesFrame,
+/** Handles `serve_lanes`: notes where an orchestrator takes calls. */
+export function serveLanes(
+  { type, path }: ServeLanesFrame,
   caller: Caller,
   { lanes }: Pick<FrameDeps, 'lanes'>,
 ): Outcome {
@@ -19,7 +19,7 @@ export function offerLanes(
   if (refusal) return refusal;
   if (path !== undefined && !path.startsWith('/'))
     return { refusal: badField('path', 'it must be the absolute path of a Unix socket') };
-  lanes.offer(caller, path);
+  lanes.serve(caller, path);
   return undefined;
 }
 

@@ -101,7 +101,7 @@ export interface Config {
       results: Partial<ResultLimits>;
     };
     budgets: { perWorker?: BudgetEntry };
-    /** The lists that name tools as they are offered. */
+    /** The lists that name tools as they are shown. */
     repeat: RepeatEntry;
   };
   worker: {

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   type CancelSignal,
   isRunningCallState,
-  type OfferMethod,
+  type McpContentMethod,
   SignalboxError,
   type Tool,
   type ToolCallError,
@@ -248,7 +248,7 @@ class RunningHost implements McpHost {
 
   async request(
     server: string,
-    { method, params }: { method: OfferMethod; params: Record<string, unknown> },
+    { method, params }: { method: McpContentMethod; params: Record<string, unknown> },
     options: CallOptions,
   ): Promise<ToolCallResult> {
     const deadline = this.#now() + options.timeoutMs;
@@ -392,15 +392,15 @@ class RunningHost implements McpHost {
   #buildInventory(max: number): InventoryBuild {
     const { servers, alike } = this.#registry;
     const hosted = [...servers.values()].map(
-      ({ name, config, offer, offers, areOffersTold, definitions }) => ({
+      ({ name, config, tools, mcpContent, isMcpContentTold, definitions }) => ({
         name,
         isHidden: config.toolDiscovery === false,
         ...(definitions && { arePinned: true }),
         ...(config.prefix === false && { prefix: false }),
         ...(config.disabled && { isDisabled: true }),
-        ...(!areOffersTold && { areOffersUntold: true }),
-        offers,
-        ...offer,
+        ...(!isMcpContentTold && { isMcpContentUntold: true }),
+        mcpContent,
+        ...tools,
       }),
     );
     const provided = [...this.#providers.values()].map((provider) => ({

@@ -108,7 +108,7 @@ export async function answerServer(
 }
 
 /**
- * Lists the tools that every server offers now. Servers that were not needed yet are started for this. A cursor requests a further page of
+ * Lists the tools that every server lists now. Servers that were not needed yet are started for this. A cursor requests a further page of
  * the last answer.
  */
 export async function answerDiscover(

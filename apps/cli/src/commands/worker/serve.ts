@@ -85,7 +85,7 @@ export function serveCommand(): Command {
         .default('cli'),
     )
     .option('--acp', 'the program speaks the Agent Client Protocol, although it is not known to')
-    .option('--check', 'start an agent that speaks ACP, print what it offers, and serve nothing')
+    .option('--check', 'start an agent that speaks ACP, print what it lists, and serve nothing')
     .option('--mode <id>', 'mode to set in each session of an agent that speaks ACP')
     .option(
       '--no-inject',
