@@ -64,7 +64,7 @@ describe.skipIf(serverUrl === undefined)('Brokers on one schema', () => {
     await using schema = await testSchema();
     const env = { SIGNALBOX_POSTGRES: schema.url };
     const { broker, ...rest } = JSON.parse(everythingText());
-    const store = { postgres: '${env:SIGNALBOX_POSTGRES}', schema: schema.schema };
+    const store = { postgres: `\${env:SIGNALBOX_POSTGRES}`, schema: schema.schema };
     const config = JSON.stringify({ ...rest, broker: { ...broker, store } });
     await using workspace = await startWorkspace(() => config, { env });
     const { directory } = workspace;
