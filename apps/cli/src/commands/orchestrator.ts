@@ -1,5 +1,11 @@
 import { Command } from 'commander';
-import { reloadHelp, withConnectionOptions, withExamples, withJsonOption } from '../command-options.ts';
+import {
+  allowExposedOption,
+  reloadHelp,
+  withConnectionOptions,
+  withExamples,
+  withJsonOption,
+} from '../command-options.ts';
 import type { OrchestratorFlags } from '../daemons/orchestrator.ts';
 
 /** Defines `signalbox orchestrator`. */
@@ -13,7 +19,7 @@ export function orchestratorCommand(): Command {
       tokenFile:
         'file that holds the orchestrator’s token; by default one beside the broker’s data, which is made if it is missing',
     },
-  ).option('--allow-exposed', 'start although a hosted server can reach the data directory or a token file');
+  ).addOption(allowExposedOption());
   command.addHelpText('after', reloadHelp);
   withExamples(withJsonOption(command), 'signalbox orchestrator');
   return command.action(async (flags: OrchestratorFlags) => {

@@ -4,15 +4,14 @@ import { withClient } from '../connection/connected-client.ts';
 import { type ConnectionFlags, sameConnection } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { type ExitCode, exitCodes } from '../terminal/exit-codes.ts';
-import { count, printed, printJson, printLines, tableLines } from '../terminal/output.ts';
+import { count, factLines, printed, printJson, printLines, tableLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { refuseInTurn } from '../worker/refuse-in-turn.ts';
-import { bodyStart, withParsedBody } from './message-text.ts';
+import { bodyLines, bodyStart, withParsedBody } from './message-text.ts';
 import { listScheduled } from './scheduled.ts';
 import { takeWaiting } from './take-waiting.ts';
 import { type WaitFlags, waitForMail } from './wait-for-mail.ts';
 import { findWaiting, readWaiting } from './waiting-messages.ts';
-import { wholeMessage } from './whole-message.ts';
 
 /** The options of `signalbox inbox`. */
 export interface InboxFlags extends WaitFlags {
@@ -154,4 +153,19 @@ function messageTable(messages: readonly Message[]): string[] {
     bodyStart(message.body),
   ]);
   return tableLines(['ID', 'FROM', 'KIND', 'THREAD', 'SENT', 'TEXT'], rows);
+}
+
+/** Writes a message for people: its header, an empty line, and its whole body. `now` in epoch milliseconds. */
+function wholeMessage(message: Message, now: number): string[] {
+  const { id, from, kind, correlation_id, created_at, attempt, body } = message;
+  const facts: (readonly [string, string])[] = [
+    ['id', id],
+    ['from', `${from.address} (role ${from.role})`],
+    ['kind', kind],
+    ['thread', threadOf(message)],
+    ...(correlation_id === undefined ? [] : [['answers', correlation_id] as const]),
+    ['sent', `${new Date(created_at).toISOString()} (${formatDuration(now - created_at)} ago)`],
+    ...(attempt === undefined ? [] : [['attempt', String(attempt)] as const]),
+  ];
+  return [...factLines(facts), '', ...bodyLines(body)];
 }

@@ -1,4 +1,4 @@
-import { followTail } from '@signalbox/client/operator';
+import { followTail, type TailEvent } from '@signalbox/client/operator';
 import { SignalboxError } from '@signalbox/protocol';
 import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
@@ -6,8 +6,8 @@ import { orchestratorOf } from '../connection/orchestrator-request.ts';
 import { stopRequested } from '../process/stop-signals.ts';
 import { printJson, printLines, printNotes } from '../terminal/output.ts';
 import { BriefTail } from './brief-tail.ts';
-import { TailOutput } from './tail-output.ts';
-import { checkKept, TextFeed } from './text-feed.ts';
+import { eventLine } from './event-line.ts';
+import { checkKept, type TextEvent, TextFeed } from './text-feed.ts';
 
 /** The options of `signalbox tail`. */
 export interface TailFlags extends ConnectionFlags {
@@ -51,4 +51,33 @@ export async function tail(flags: TailFlags): Promise<void> {
     const end = await Promise.race([events.ended, stop]);
     if (end instanceof SignalboxError) throw end;
   });
+}
+
+/** The largest number of bytes that may wait for the reader of standard output; further events are only counted. */
+const maxWaitingBytes = 4 * 1024 * 1024;
+
+/** Writes events to standard output, one on each line. A slow reader misses some and is told how many. */
+class TailOutput {
+  readonly #asJson: boolean;
+  #missed = 0;
+
+  constructor(asJson: boolean) {
+    this.#asJson = asJson;
+  }
+
+  show(event: TailEvent | TextEvent): void {
+    if (process.stdout.writableLength > maxWaitingBytes) {
+      this.#missed++;
+      return;
+    }
+    const missed = this.#missed;
+    this.#missed = 0;
+    if (missed > 0) this.#write({ what: 'missed', at: event.at, missed });
+    this.#write(event);
+  }
+
+  #write(event: TailEvent | TextEvent): void {
+    if (this.#asJson) printJson(event);
+    else printLines(eventLine(event));
+  }
 }

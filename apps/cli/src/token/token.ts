@@ -16,9 +16,8 @@ import type { ConnectionFlags } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
-import { committableWarning } from './committable-file.ts';
 import { listedRoles, reachableWarnings } from './listed-roles.ts';
-import { checkFree, saveToken } from './save-token.ts';
+import { checkFree, committableWarning, saveToken } from './save-token.ts';
 import { expiryText, expiryWarning, replacing } from './token-expiry.ts';
 import { type HolderFlags, holderOf } from './token-holder.ts';
 

@@ -1,14 +1,15 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { type Ranking, readTop } from '@signalbox/client/operator';
+import { type Ranking, readTop, type Top } from '@signalbox/client/operator';
 import { SignalboxError } from '@signalbox/protocol';
 import { visibleLine } from '@signalbox/protocol/internal';
 import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { stopRequested } from '../process/stop-signals.ts';
-import { printJson, printLines, snakeKeys } from '../terminal/output.ts';
+import { byteSize } from '../terminal/byte-size.ts';
+import { formatDuration } from '../terminal/duration.ts';
+import { printJson, printLines, snakeKeys, tableLines } from '../terminal/output.ts';
 import { cutText } from '../terminal/text-width.ts';
-import { checkedTime, withNulls } from '../tools/top.ts';
-import { topLines } from './top-lines.ts';
+import { checkedTime, rankingLines, withNulls } from '../tools/top.ts';
 
 /** The options of `signalbox top`. */
 export interface TopFlags extends ToolsFlags {
@@ -79,4 +80,44 @@ async function live({ client }: ConnectedClient, lines: () => Promise<string[]>)
     process.off('exit', restore);
     restore();
   }
+}
+
+/** Writes what happens now for people. `lastMs` is the time of which tools are ranked. */
+function topLines({ broker, roles, tools }: Top, url: string, lastMs: number): string[] {
+  const { storedPerMinute, settledPerMinute, deadPerMinute, refusedPerMinute } = broker;
+  const sizes = [
+    ...(broker.memoryBytes === undefined ? [] : [`memory ${byteSize(broker.memoryBytes)}`]),
+    ...(broker.storeBytes === undefined ? [] : [`store ${byteSize(broker.storeBytes)}`]),
+  ];
+  return [
+    `broker    ${[broker.name === undefined ? url : `${broker.name}, ${url}`, ...sizes].join(', ')}`,
+    `a minute  ${rate(storedPerMinute)} stored, ${rate(settledPerMinute)} settled, ${rate(deadPerMinute)} dead letters, ${rate(refusedPerMinute)} refused`,
+    '',
+    ...(roles.length === 0
+      ? ['no role is connected, and no message waits']
+      : tableLines(
+          ['ROLE', 'CONNECTED', 'WAITING', 'OLDEST'],
+          roles.map(({ role, connections, waiting, oldestSeconds }) => [
+            role,
+            String(connections),
+            String(waiting),
+            oldestSeconds === undefined ? '-' : formatDuration(oldestSeconds * 1000),
+          ]),
+        )),
+    '',
+    ...toolLines(tools, lastMs),
+  ];
+}
+
+function toolLines(tools: Top['tools'], lastMs: number): string[] {
+  if (!Array.isArray(tools)) return [`the tools are not known: ${tools.missing}`];
+  if (tools.length === 0) return [`no tool was called in the last ${formatDuration(lastMs)}`];
+  return [`tools in the last ${formatDuration(lastMs)}`, ...rankingLines(tools)];
+}
+
+/** Writes a rate: few in tenths, many as a whole number. */
+function rate(perMinute: number): string {
+  return perMinute < 10
+    ? String(Math.round(perMinute * 10) / 10)
+    : Math.round(perMinute).toLocaleString('en');
 }
