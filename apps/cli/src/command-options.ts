@@ -205,7 +205,12 @@ export function addressOption(text: string): string {
 /** Reads an agent id. */
 export function agentOption(text: string): string {
   if (/^[a-z0-9][a-z0-9_.-]{0,127}$/.test(text)) return text;
-  throw new InvalidArgumentError('An agent id is lower-case, as in writer-1.');
+  const [agent, inbox] = text.split('#');
+  throw new InvalidArgumentError(
+    inbox === undefined
+      ? 'An agent id is lower-case, as in writer-1.'
+      : `That is one inbox of an agent. Write the agent: ${agent}.`,
+  );
 }
 
 /** Reads a group. */

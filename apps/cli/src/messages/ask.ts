@@ -6,7 +6,7 @@ import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { linesOf, printJson, printLines, printNotes } from '../terminal/output.ts';
 import { bodyText } from './message-text.ts';
 import { textArgument } from './text-argument.ts';
-import { type WhyWaiting, whyWaiting, whyWaitingLines } from './why-waiting.ts';
+import { type WhyWaiting, whyWaiting, whyWaitingLines, withRecipientHint } from './why-waiting.ts';
 
 /** The options of `signalbox ask`. `timeout` in milliseconds. */
 export interface AskFlags extends ConnectionFlags {
@@ -38,7 +38,8 @@ export async function ask(to: string, argument: string, flags: AskFlags): Promis
             : undefined,
     };
   });
-  if (outcome.status !== 'completed') throw withReasons(outcomeError(outcome, to), to, waiting);
+  if (outcome.status !== 'completed')
+    throw withRecipientHint(withReasons(outcomeError(outcome, to), to, waiting), to);
   if (flags.json) printJson({ reply: outcome.reply.json ?? null, ...(waiting && { waiting }) });
   else printLines(linesOf(bodyText(outcome.reply.json, { indent: 2 })));
 }

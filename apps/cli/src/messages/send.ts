@@ -6,7 +6,7 @@ import { formatDuration } from '../terminal/duration.ts';
 import { count, printJson, printLines, printNotes } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { textArgument } from './text-argument.ts';
-import { whyWaiting, whyWaitingLines } from './why-waiting.ts';
+import { whyWaiting, whyWaitingLines, withRecipientHint } from './why-waiting.ts';
 
 /** The options of `signalbox send`. `ttl` in milliseconds. */
 export interface SendFlags extends ConnectionFlags {
@@ -53,7 +53,9 @@ export async function send(to: string, argument: string, flags: SendFlags): Prom
     });
     return { receipt, waiting: receipt.duplicate ? undefined : waiting };
   };
-  const { receipt, waiting } = await withClient(flags, deliver, { as: 'agent' });
+  const { receipt, waiting } = await withClient(flags, deliver, { as: 'agent' }).catch((error) => {
+    throw withRecipientHint(error, to);
+  });
   if (flags.json) return printJson({ ...receipt, ...(waiting && { waiting }) });
   printLines(...receiptLines(to, receipt, flags), ...dueLines(to, receipt, notBeforeMs, flags));
   const reasons = whyWaitingLines(to, waiting, Date.now());

@@ -21,7 +21,7 @@ import { printJson, printNotes } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { printResult } from './print-result.ts';
 import { toolArguments } from './tool-arguments.ts';
-import { checkToolName, toolNamed } from './tool-name.ts';
+import { checkToolName, labelledError, toolNamed } from './tool-name.ts';
 
 /** The time for a call, besides a wait for a person, if nobody sets another one, in milliseconds. */
 const defaultTimeoutMs = 60_000;
@@ -66,7 +66,7 @@ export async function callTool(name: string, text: string, flags: ToolsCallFlags
       const options = { id, timeoutMs: timeoutMs + askMs, signal, onProgress: tellWaiting };
       const reply = await sendOrchestratorRequest(connected.client, orchestrator, request, options);
       if ('result' in reply) return reply.result;
-      throw replyError(reply);
+      throw labelledError(replyError(reply));
     } catch (error) {
       if (!(error instanceof SignalboxError)) throw error;
       const ended = timeout === undefined ? error : withTimeoutHint(error);
