@@ -48,9 +48,11 @@ import type {
   McpHost,
   McpHostOptions,
   MissingServer,
+  OfferedServer,
 } from './host-api.ts';
 import { checkOptions, serverDeps } from './host-setup.ts';
 import { InventoryTracker, ToolRoute, type WithheldHints } from './inventory-tracker.ts';
+import { offeredBy, offeredByProvider } from './offered-server.ts';
 
 /**
  * Starts every server that is not lazy, all at once, and returns before they are up. Throws `SignalboxError`
@@ -272,6 +274,18 @@ class RunningHost implements McpHost {
 
   servers(): ServerStatus[] {
     return [...this.#registry.servers.values()].map((server) => server.status());
+  }
+
+  offered(): OfferedServer[] {
+    const digests = this.#memory.digests;
+    return [
+      ...Array.from(this.#registry.servers.values(), (server) => offeredBy(server, digests)),
+      ...Array.from(this.#providers.values(), (provider) => offeredByProvider(provider, digests)),
+    ];
+  }
+
+  nameOf(server: string, tool: string): string | undefined {
+    return this.#inventory.namesBySource().get(JSON.stringify(['tool', server, tool]));
   }
 
   missing(): MissingServer[] {
