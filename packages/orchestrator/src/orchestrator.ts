@@ -28,7 +28,7 @@ import {
 import { SampleKeeper } from '@signalbox/serving/monitoring';
 import type { Journal } from '@signalbox/store/journal';
 import { sendApprovalNotes } from './approvals/approval-notices.ts';
-import { newApprovalId as newIdOfApproval } from './approvals/approval-record.ts';
+import { boundDefinition, newApprovalId as newIdOfApproval } from './approvals/approval-record.ts';
 import { Approvals } from './approvals/approvals.ts';
 import { maxArgumentBytes } from './approvals/call-digests.ts';
 import { type ApprovalLimits, defaultApprovalLimits } from './approvals/waiting-slots.ts';
@@ -338,7 +338,8 @@ async function startApprovals(
     policy: () => catalogs.policy.approvals,
     definitionHash: (name) => {
       const tool = catalogs.sentDefinition(name);
-      return tool && digests.of(tool);
+      const { server } = host.route(name);
+      return tool && boundDefinition(digests.of(tool), server && host.labelOf(server));
     },
     replyOf: async (key) => {
       const reply = (await journal.find(key))?.end?.reply;
@@ -476,8 +477,7 @@ function requestAnswerer(
       if (misplaced) return answerOf(boundedReply({ error: misplaced }, operations.maxReplyBytes()));
       switch (body?.op) {
         case 'call': {
-          const named = namedHere(callDeps, body);
-          if ('code' in named) return answerOf(boundedReply({ error: named }, operations.maxReplyBytes()));
+          const named = body.hosted ? await namedHere(callDeps, body) : body;
           return await calls.toolCall(new Call({ request, body: named, slot }));
         }
         case 'request': {

@@ -18,6 +18,8 @@ export interface Site extends AsyncDisposable {
   readonly hub: Workspace;
   /** Starts the orchestrator of a label in its own directory, with these servers in its own file. */
   host(label: string, servers: object, options?: { token?: string; more?: object }): Promise<Daemon>;
+  /** Ends the orchestrator of a label that was started last. */
+  stopHost(label: string, signal?: NodeJS.Signals): Promise<unknown>;
   /** Connects the client of the MCP SDK to a worker of an agent. */
   client(agent: string, role: string): Promise<Client>;
 }
@@ -28,6 +30,7 @@ export async function startSite(config: object): Promise<Site> {
   const broker = { listen: '127.0.0.1:0', data: './state' };
   const hub = opened.use(await startWorkspace(() => JSON.stringify({ broker, ...config })));
   const resources = opened.move();
+  const hosts = new Map<string, Daemon>();
   const token = async (label: string): Promise<string> => {
     const file = join(hub.directory, `${label}.host.token`);
     const run = await hub.run([
@@ -53,8 +56,11 @@ export async function startSite(config: object): Promise<Site> {
       await writeFile(join(directory, 'signalbox.yaml'), text);
       const args = ['orchestrator', '--config', 'signalbox.yaml', '--url', hub.ready.broker.url];
       const named = ['--token-file', given ?? (await token(label)), '--host', label];
-      return resources.use(await startDaemon([...args, ...named], { cwd: directory }));
+      const host = resources.use(await startDaemon([...args, ...named], { cwd: directory }));
+      hosts.set(label, host);
+      return host;
     },
+    stopHost: async (label, signal) => await hosts.get(label)?.stop(signal),
     async client(agent, role) {
       const { env } = await hub.agent(agent, role);
       const client = new Client({ name: 'agent', version: '1.0.0' });

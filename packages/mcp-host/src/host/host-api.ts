@@ -192,6 +192,8 @@ export interface McpHost extends AsyncDisposable {
   offered(): OfferedServer[];
   /** Returns the name here of a tool, by the names that its server and the configuration have; `undefined` if there is no such tool. */
   nameOf(server: string, tool: string): string | undefined;
+  /** Returns the label of the orchestrator that hosts a server; `undefined` for a server of this host. */
+  labelOf(server: string): string | undefined;
   /** Lists the servers that may offer tools in lists but have not listed any yet. */
   missing(): MissingServer[];
   /** Lists the secrets of all servers: those of their configurations, the access tokens granted for them, and those of providers. */

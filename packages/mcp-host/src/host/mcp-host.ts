@@ -288,6 +288,11 @@ class RunningHost implements McpHost {
     return this.#inventory.namesBySource().get(JSON.stringify(['tool', server, tool]));
   }
 
+  labelOf(server: string): string | undefined {
+    const config = this.#registry.servers.get(server)?.config;
+    return config?.type === 'remote' ? config.label : undefined;
+  }
+
   missing(): MissingServer[] {
     return [...this.#registry.servers.values()].flatMap(({ name: server, config, gap }) =>
       gap && config.toolDiscovery !== false ? [{ server, prefix: config.prefix !== false, ...gap }] : [],

@@ -1,5 +1,5 @@
 import type { ServeAnswer, ServedRequest } from '@signalbox/client';
-import type { McpHost } from '@signalbox/mcp-host';
+import { type McpHost, mcpToolName } from '@signalbox/mcp-host';
 import {
   type CallRequest,
   forwardedMeta,
@@ -94,14 +94,17 @@ export async function answerHostedList(
   return { data };
 }
 
-/** Returns the call under the name that its tool has here. */
-export function namedHere(
-  { host }: Pick<HostedDeps, 'host'>,
-  body: CallRequest,
-): CallRequest | ToolCallError {
+/**
+ * Returns the call under the name that its tool has here. While its server has not listed its tools, that is the name that it will probably
+ * have: the journal may know the call, and a call waits for the server otherwise.
+ */
+export async function namedHere({ host }: Pick<HostedDeps, 'host'>, body: CallRequest): Promise<CallRequest> {
   if (!body.hosted) return body;
-  const tool = host.nameOf(body.hosted.server, body.tool);
-  return tool === undefined ? noServer(body.hosted.server, body.tool) : { ...body, tool };
+  const { server } = body.hosted;
+  const name = host.nameOf(server, body.tool);
+  if (name !== undefined) return { ...body, tool: name };
+  await host.inventory();
+  return { ...body, tool: host.nameOf(server, body.tool) ?? mcpToolName(server, body.tool) };
 }
 
 /** Asks a server for a resource, a prompt or a completion. The orchestrator that passes the request on has judged it. Never rejects. */
@@ -142,10 +145,8 @@ export async function serveHostedOffer(
   return { kind: 'mcp_reply', body: bounded.reply, text: bounded.text };
 }
 
-function noServer(server: string, tool?: string): ToolCallError {
-  const message =
-    tool === undefined
-      ? `this orchestrator hosts no server '${server}'`
-      : `server '${server}' of this orchestrator has no tool '${tool.slice(0, 128)}'`;
-  return toolCallError('tool_not_found', message, { mayHaveRun: false });
+function noServer(server: string): ToolCallError {
+  return toolCallError('tool_not_found', `this orchestrator hosts no server '${server}'`, {
+    mayHaveRun: false,
+  });
 }

@@ -495,8 +495,7 @@ const hostPattern = z
     error: "must be a host or host:port, as in 10.0.0.7 or '*.internal:8080', without scheme and path",
   });
 
-/** `signalbox.yaml` as it is written. Unknown keys are errors at every level. */
-export const configSchema = z.strictObject({
+const configKeys = z.strictObject({
   broker: brokerSchema.optional(),
   auth: authSchema.optional(),
   orchestrator: orchestratorSchema.optional(),
@@ -544,6 +543,26 @@ export const configSchema = z.strictObject({
     .describe(
       'whether roles without an entry may use every tool or none; default deny as soon as any role is listed',
     ),
+});
+
+/** `signalbox.yaml` as it is written. Unknown keys are errors at every level. A server has one place. */
+export const configSchema = configKeys.check(({ value, issues }) => {
+  const places = new Map(Object.entries(value.mcpServers ?? {}).map(([name, { host }]) => [name, host]));
+  for (const [label, names] of Object.entries(value.hosts ?? {})) {
+    for (const [at, name] of names.entries()) {
+      const isPlaced = places.has(name);
+      const place = places.get(name);
+      places.set(name, label);
+      if (!isPlaced || place === label) continue;
+      const where = place === undefined ? 'mcpServers runs it here' : `it is hosted by '${place}'`;
+      issues.push({
+        code: 'custom',
+        input: name,
+        path: ['hosts', label, at],
+        message: `${where}; take '${name}' out of one of the two places`,
+      });
+    }
+  }
 });
 
 /** The content of a `signalbox.yaml`. */

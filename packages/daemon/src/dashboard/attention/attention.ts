@@ -8,6 +8,7 @@ import type {
   WebhookReport,
 } from '@signalbox/client/operator';
 import {
+  hostProblems,
   isDiskNearlyFull,
   isNotableLeap,
   isRenewedByHand,
@@ -194,13 +195,29 @@ function holdItem(hold: Hold): AttentionItem {
   };
 }
 
-function orchestratorItems({ name, state, reason, config_problem }: OrchestratorStatus): AttentionItem[] {
+function orchestratorItems({
+  name,
+  state,
+  reason,
+  hosts = [],
+  config_problem,
+}: OrchestratorStatus): AttentionItem[] {
   if (config_problem) {
     const { since, reason } = config_problem;
     const what = `The configuration has mistakes, and what was in force before stays: ${reason}`;
     return [{ id: 'configuration', level: 'now', who: 'configuration', what, since, link: '/system' }];
   }
-  if (state === 'ready') return [];
+  if (state === 'ready') {
+    return hosts.flatMap((one) =>
+      hostProblems(one).map((what, at) => ({
+        id: `host ${one.host} ${at}`,
+        level: 'soon' as const,
+        who: one.host,
+        what,
+        link: '/servers',
+      })),
+    );
+  }
   const what =
     state === 'silent'
       ? `The orchestrator is connected and does not answer: ${reason}`
