@@ -103,6 +103,12 @@ test('A changed file changes what a connected agent sees, without a restart of w
   const { orchestrator } = (await json('status')) as { orchestrator: object };
   expect(orchestrator).not.toHaveProperty('config_problem');
   await said('needs a restart: broker.listen');
+  expect(await json('status')).toMatchObject({
+    problems: expect.arrayContaining([
+      expect.stringMatching(/have waited for a restart .*\(broker\.listen\)/),
+    ]),
+    orchestrator: { restart_needed: { keys: ['broker.listen'] } },
+  });
   await expect.poll(names, patient).toEqual(['mcp_plain__drop', 'mcp_plain__echo']);
 
   await writeFile(file, site.configText());

@@ -217,6 +217,11 @@ test('Operators read the messages that wait for an agent, and these stay where t
   expect(taken.stdout).toContain('only for carl');
 });
 
+test('doctor, which writes a message and reads it back, leaves no thread behind.', async () => {
+  expect((await workspace.run(['doctor', '--no-servers', ...place])).stdout).toMatch(/written and read back/);
+  expect(jsonOf(await thread(['--search', 'doctor', '--json']))).toMatchObject({ threads: [] });
+});
+
 test('Without broker.keepBodies nothing is kept, and the command says how to keep it.', async () => {
   await using broker = await startTestBroker();
   expect(

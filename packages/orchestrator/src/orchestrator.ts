@@ -144,7 +144,7 @@ export interface Orchestrator extends AsyncDisposable {
   /** Shows operators, and reports to the audit log, why the newest configuration is not in force, until {@link acceptConfig}. */
   refuseConfig(reason: string): Promise<void>;
   /** Shows that the newest configuration is in force. */
-  acceptConfig(): void;
+  acceptConfig(restart: readonly string[]): void;
   /** Returns the figures of this orchestrator, and sentences about its problems. */
   status(): { figures: OrchestratorFigures; problems: string[] };
   /** False while another orchestrator with the same journal serves the inbox. */
@@ -206,9 +206,11 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   };
   const pages = { now: monotonic, maxReplyBytes: shared.maxReplyBytes };
   let configProblem: ServersReply['config_problem'];
+  let restartNeeded: ServersReply['restart_needed'];
   const operations: Omit<OperationDeps, 'samples'> = {
     ...shared,
     configProblem: () => configProblem,
+    restartNeeded: () => restartNeeded,
     inbox: ownership.inbox,
     manifests: new ManifestPages(pages),
     discoveries: new DiscoveryPages(pages),
@@ -261,8 +263,10 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
       configProblem = { since: configProblem?.since ?? now(), reason };
       await audit.recordBefore({ code: 'config_refused', detail: reason });
     },
-    acceptConfig: () => {
+    acceptConfig: (restart) => {
       configProblem = undefined;
+      restartNeeded =
+        restart.length > 0 ? { since: restartNeeded?.since ?? now(), keys: [...restart] } : undefined;
     },
     get isServing() {
       return served !== undefined;

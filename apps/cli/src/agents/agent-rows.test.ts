@@ -71,6 +71,12 @@ test('An agent that lost its tools is not idle.', () => {
   ]);
 });
 
+test('A served agent says how many processes it keeps, also while it works and a person is asked.', () => {
+  const served = { worker: 'serve', command: 'gemini', turns: 0, kept: 2 };
+  expect(shownStatus(served)[0]).toBe('idle, 2 kept');
+  expect(shownStatus({ ...served, turns: 1, asking: 1 })[0]).toBe('working 1, waits for a person, 2 kept');
+});
+
 test('The status of another program is shown as it is, and cannot steer the terminal.', () => {
   expect(shownStatus({ worker: 'mcp', calls: 'many' })).toEqual([
     'connected',

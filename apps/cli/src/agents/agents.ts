@@ -19,7 +19,7 @@ import { type ConnectedClient, withClient } from '../connection/connected-client
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { count, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 import { agentTable, optionalColumns } from './agent-rows.ts';
-import { turnText } from './turn-text.ts';
+import { keptText, turnText } from './turn-text.ts';
 
 /** The options of `signalbox agents`. */
 export interface AgentsFlags extends ConnectionFlags {
@@ -30,7 +30,7 @@ export interface AgentsFlags extends ConnectionFlags {
 /** The most offline agents that are listed. */
 const maxOffline = 200;
 
-/** The most turns that are written out. */
+/** The most turns and kept processes that are written out. */
 const maxTurnLines = 20;
 
 /** The most holds that are written out. */
@@ -107,14 +107,20 @@ async function standstills(
   };
 }
 
-/** Writes the turns that run. Only operators and the agent itself are told them. */
+/** Writes the turns that run, and the processes that are kept. Only operators and the agent itself are told them. */
 function turnLines(connections: readonly ConnectedAgent[]): string[] {
   const now = Date.now();
-  const lines = agentSummaries(connections, []).flatMap(({ agent, turns = [] }) =>
-    turns.map((turn) => `${agent} works on ${turnText(turn, now)}`),
+  const lines = agentSummaries(connections, []).flatMap(
+    ({ agent, turns = [], kept_processes: kept = [] }) => [
+      ...turns.map((turn) => `${agent} works on ${turnText(turn, now)}`),
+      ...kept.map((process) => `${agent} keeps ${keptText(process, now)}`),
+    ],
   );
   const more = lines.length - maxTurnLines;
-  return [...lines.slice(0, maxTurnLines), ...(more > 0 ? [`${count(more, 'further turn')} run`] : [])];
+  return [
+    ...lines.slice(0, maxTurnLines),
+    ...(more > 0 ? [`and ${more} more turns or kept processes; see: signalbox ps --json`] : []),
+  ];
 }
 
 /** Writes the holds and who placed them. A token that may not list holds is told those on the agents that it sees. */

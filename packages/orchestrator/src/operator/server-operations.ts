@@ -42,6 +42,8 @@ export interface ServerOperationDeps {
   unreadFiles: (() => readonly string[]) | undefined;
   /** Why the newest configuration is not in force; `undefined` if it is. */
   configProblem: () => ServersReply['config_problem'];
+  /** The keys of the configuration that a restart puts in force; `undefined` if there are none. */
+  restartNeeded: () => ServersReply['restart_needed'];
   /** The longest reply that can be delivered, in bytes. */
   maxReplyBytes: () => number;
 }
@@ -57,6 +59,7 @@ export async function answerServers(deps: ServerOperationDeps, asker: Sender): P
   const { all, count } = deps.holds;
   const unread = asker.role === 'operator' ? (deps.unreadFiles?.() ?? []) : [];
   const configProblem = deps.configProblem();
+  const restartNeeded = deps.restartNeeded();
   const { waiting = 0, oldestAt, deadlineAt } = deps.approvals?.summary() ?? {};
   const data: ServersReply = {
     servers,
@@ -69,6 +72,7 @@ export async function answerServers(deps: ServerOperationDeps, asker: Sender): P
     ...(deps.results && { kept_results: keptResults(deps.results.summary()) }),
     ...(unread.length > 0 && { unread_files: unread.slice(0, maxUnreadFiles) }),
     ...(configProblem && { config_problem: configProblem }),
+    ...(restartNeeded && { restart_needed: restartNeeded }),
     ...(all.length > 0 && { holds: all.map(holdText) }),
   };
   return { data };

@@ -151,6 +151,12 @@ export const serversReplySchema = z.object({
     .describe(
       'Why the configuration file as it is now is not in force, and since when in epoch milliseconds. Absent if it is.',
     ),
+  restart_needed: z
+    .object({ since: z.number(), keys: z.array(z.string()) })
+    .optional()
+    .describe(
+      'The keys of the configuration whose present values take effect after a restart only, and since when in epoch milliseconds. Absent if there are none.',
+    ),
   holds: z
     .array(z.string())
     .optional()

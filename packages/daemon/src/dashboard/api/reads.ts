@@ -237,9 +237,9 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
     method: 'GET',
     needs: admin.samples,
     meaning:
-      'How `system`, `agents`, `servers`, one `server` or one `tool` did in the last so many minutes, at most a day: lines over time, from the samples of broker or orchestrator.',
+      'How `system`, `agents`, `servers`, one `server` or one `tool` did in the last so many minutes, at most a day: lines over time, from the samples of broker or orchestrator. `server_rows` and `tool_rows` are the calls of each server or tool.',
     params: z.object({
-      of: z.enum(['system', 'agents', 'servers', 'server', 'tool']),
+      of: z.enum(['system', 'agents', 'servers', 'server', 'tool', 'server_rows', 'tool_rows']),
       server: text.default(''),
       tool: text.default(''),
       minutes: count(1440, 60),

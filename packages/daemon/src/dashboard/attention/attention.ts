@@ -194,7 +194,18 @@ function holdItem(hold: Hold): AttentionItem {
   };
 }
 
-function orchestratorItems({ name, state, reason, config_problem }: OrchestratorStatus): AttentionItem[] {
+function orchestratorItems({
+  name,
+  state,
+  reason,
+  config_problem,
+  restart_needed,
+}: OrchestratorStatus): AttentionItem[] {
+  if (restart_needed && !config_problem) {
+    const { since, keys } = restart_needed;
+    const what = `Changes of the configuration wait for a restart: ${keys.join(', ')}`;
+    return [{ id: 'restart', level: 'soon', who: 'configuration', what, since, link: '/system' }];
+  }
   if (config_problem) {
     const { since, reason } = config_problem;
     const what = `The configuration has mistakes, and what was in force before stays: ${reason}`;
