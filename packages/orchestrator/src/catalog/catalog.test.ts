@@ -1,7 +1,7 @@
 import type { Inventory } from '@signalbox/mcp-host';
 import type { Tool } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
-import { admit } from '../calls/tool-refusals.ts';
+import { admit, maySeeReply } from '../calls/tool-refusals.ts';
 import { wholePolicy } from '../operator/policy.ts';
 import { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
 import { createCatalog, type RoleView, viewChange } from './catalog.ts';
@@ -144,6 +144,17 @@ test('a tool of a server that has not come up yet is unreachable, not unknown', 
     may_have_run: false,
   });
   expect(admit(catalog, 'reader', 'mcp_far_away__look').refusal?.code).toBe('permission_denied');
+  // Only a listed tool has annotations. Until then nobody else's reply is shown, either.
+  const byAnnotations = wholePolicy({
+    allowlist: RoleToolAllowlist.fromEntries([['reader', ['mcp_files__*', { annotations: 'readOnly' }]]]),
+  });
+  const later = createCatalog({ ...shown, problems }, byAnnotations);
+  expect(admit(later, 'reader', 'mcp_far_away__look')).toMatchObject({
+    refusal: { code: 'mcp_server_unreachable' },
+    isForbidden: true,
+  });
+  expect(maySeeReply(later, 'reader', { role: 'other', tool: 'mcp_far_away__look' })).toBe(false);
+  expect(admit(later, 'reader', 'mcp_nowhere__look').refusal?.code).toBe('permission_denied');
   for (const [name, inventoryThen] of [
     ['mcp_near__look', { ...shown, problems }],
     ['mcp_files__lok', { ...shown, problems: [{ server: 'files', message: 'its list is old' }] }],

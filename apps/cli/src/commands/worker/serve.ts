@@ -27,10 +27,10 @@ export function serveCommand(): Command {
     new Command('serve')
       .description('Start an agent’s program for one turn when mail arrives, and send what it answers.')
       .argument(
-        '<command...>',
+        '[command...]',
         'the program’s command line for one turn, after --: claude -p, codex exec, opencode run, gemini -p, copilot -p, qwen -p, an agent that speaks ACP such as gemini --acp, or any program that reads standard input',
       )
-      .usage('[options] -- <command...>'),
+      .usage('[options] (-- <command...> | --a2a <url>)'),
     { agent: false },
   )
     .option('--agent <name>', "agent id to serve; a pattern such as 'ci-*' numbers them")
@@ -89,6 +89,14 @@ export function serveCommand(): Command {
     )
     .option('--acp', 'the program speaks the Agent Client Protocol, although it is not known to')
     .option('--check', 'start an agent that speaks ACP, print what it can do, and serve nothing')
+    .option('--a2a <url>', 'in place of a program, an agent of another system takes the turns, over A2A')
+    .option('--a2a-token-file <file>', 'token for that agent')
+    .option(
+      '--a2a-allow <origin>',
+      'a further origin that its card may name, and that gets the token; may be repeated',
+      (origin: string, before: string[]) => [...before, origin],
+      [] as string[],
+    )
     .option('--mode <id>', 'mode to set in each session of an agent that speaks ACP')
     .option(
       '--no-inject',
@@ -105,6 +113,7 @@ export function serveCommand(): Command {
     'signalbox worker serve --agent rosa --role builder --concurrency 4 --keep 10m -- codex-acp',
     'signalbox worker serve --group role:researcher --agent scout --role researcher --count 4 -- codex exec',
     'signalbox worker serve --token-file rosa.token --session none -- ./answer.sh',
+    'signalbox worker serve --agent weather --role outside --a2a https://agents.example.com/weather/ --a2a-token-file weather.token',
   );
   return command.action(async (argv: string[], flags: WorkerServeFlags) => {
     const { serveWorkers } = await import('../../worker/serve/serve.ts');
