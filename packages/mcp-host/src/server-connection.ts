@@ -28,8 +28,11 @@ export interface ToolRequest extends Pick<RequestLimits, 'timeoutMs'> {
   logLevel?: McpLogLevel | undefined;
   /** Called with each log message of the server that belongs to a call of this agent. */
   onLogMessage?: ((message: McpLogMessage) => void) | undefined;
-  /** The agent that makes the call. */
+  /** The agent that makes the call, and its role. */
   agent?: string | undefined;
+  role?: string | undefined;
+  /** True if the call may be made again although it was sent. */
+  repeatable?: boolean | undefined;
   /** The questions that the caller can be asked, and its answers. Servers of revisions up to 2025-11-25 are sent neither. */
   round?: CallRound | undefined;
   /** The time for which the caller waits, its own answers included; default `timeoutMs`. */

@@ -151,10 +151,13 @@ export { type Undeliverable, undeliverableReasons, undeliverableSchema } from '.
 export {
   type Address,
   agentOf,
+  hostAgent,
+  hostLabelPattern,
   isAddress,
   isAgentId,
   isGroup,
   isGroupName,
+  isHostAgent,
   isNamedOperator,
   isRecipient,
   isReservedName,
@@ -184,7 +187,7 @@ export {
   roleSchema,
   wellKnownKinds,
 } from './names/name-schemas.ts';
-export { isPrivileged } from './names/privileged-roles.ts';
+export { hasOwnLimits, hostRole, isPrivileged, servesCalls } from './names/privileged-roles.ts';
 export { matchesPattern } from './names/star-pattern.ts';
 export {
   agentOfToken,
@@ -240,6 +243,14 @@ export {
   definitionKinds,
   definitionsReplySchema,
 } from './mcp/definitions.ts';
+export {
+  type Hosted,
+  type HostedList,
+  type HostedListReply,
+  type HostedReply,
+  hostedListReplySchema,
+  hostedReplySchema,
+} from './mcp/hosted.ts';
 export { JsonLineReader, jsonLine } from './mcp/json-lines.ts';
 export { type JsonRpcHead, jsonRpcHead, plainIdPattern } from './mcp/json-rpc-head.ts';
 export {
@@ -319,6 +330,7 @@ export {
   type DiscoverRequest,
   type ExplainMcpContentRequest,
   type ExplainRequest,
+  hostedOps,
   type ManifestRequest,
   type McpContentRequest,
   type McpRequest,
@@ -362,6 +374,7 @@ export {
 export {
   type DiscoveryReply,
   discoveryReplySchema,
+  type HostReport,
   type ServerReply,
   type ServerReport,
   type ServersReply,

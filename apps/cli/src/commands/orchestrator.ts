@@ -19,9 +19,18 @@ export function orchestratorCommand(): Command {
       tokenFile:
         'file that holds the orchestrator’s token; by default one beside the broker’s data, which is made if it is missing',
     },
-  ).addOption(allowExposedOption());
+  )
+    .option(
+      '--host <label>',
+      'serve the tools of this machine under a label to the orchestrator without one, which has the rules; default orchestrator.host',
+    )
+    .addOption(allowExposedOption());
   command.addHelpText('after', reloadHelp);
-  withExamples(withJsonOption(command), 'signalbox orchestrator');
+  withExamples(
+    withJsonOption(command),
+    'signalbox orchestrator',
+    'signalbox orchestrator --url wss://hub.example.com:7420 --token-file gpu.token --host gpu',
+  );
   return command.action(async (flags: OrchestratorFlags) => {
     const { orchestratorProcess } = await import('../daemons/orchestrator.ts');
     await orchestratorProcess(flags);

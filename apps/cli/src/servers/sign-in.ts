@@ -146,7 +146,12 @@ async function findSignInServer(name: string, flags: { config?: string }): Promi
   if (server.type === 'http' && server.auth?.type === 'authorization_code') {
     return { config, server, auth: server.auth };
   }
-  const has = server.type === 'stdio' ? 'is run here' : `has auth of type ${server.auth?.type ?? '(none)'}`;
+  const has =
+    server.type === 'http'
+      ? `has auth of type ${server.auth?.type ?? '(none)'}`
+      : server.type === 'remote'
+        ? `is hosted by '${server.label}', where its sign-in belongs`
+        : 'is run here';
   throw new SignalboxError('usage', `nobody signs in to '${name}': it ${has}`, {
     details: { hint: 'a sign-in is for HTTP servers with auth: { type: authorization_code }' },
   });

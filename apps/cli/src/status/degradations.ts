@@ -1,5 +1,6 @@
 import type { OrchestratorStatus, Status } from '@signalbox/client/operator';
 import {
+  hostProblems,
   isDiskNearlyFull,
   isNotableLeap,
   isStoreNearlyFull,
@@ -41,10 +42,13 @@ export function degradations(
 }
 
 function orchestratorProblems(
-  { name, state, reason, kept_results, config_problem, restart_needed }: OrchestratorStatus,
+  { name, state, reason, hosts = [], kept_results, config_problem, restart_needed }: OrchestratorStatus,
   now: number,
 ): string[] {
   const found: string[] = [];
+  found.push(
+    ...hosts.flatMap(hostProblems).map((text) => `${oneLine(text, failureLength)}: signalbox servers`),
+  );
   if (kept_results?.problem !== undefined)
     found.push(
       `a large result was not kept for its agent (${kept_results.problem}): see the log of the orchestrator`,

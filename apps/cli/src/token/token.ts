@@ -8,7 +8,7 @@ import {
 } from '@signalbox/client/operator';
 import { isRenewedByHand } from '@signalbox/client/operator/internal';
 import { roleWarning, strandedRoles } from '@signalbox/daemon/config/internal';
-import { SignalboxError, tokenFileText } from '@signalbox/protocol';
+import { hostRole, SignalboxError, tokenFileText } from '@signalbox/protocol';
 import { endsSoon, renewalCommand } from '@signalbox/serving';
 import { configOptions } from '../config/config-options.ts';
 import { withClient } from '../connection/connected-client.ts';
@@ -199,6 +199,7 @@ function expiryLines(
 }
 
 function nextCommand({ agent, role, approves }: Pick<IssuedToken, 'agent' | 'role' | 'approves'>): string {
+  if (role === hostRole) return `signalbox orchestrator --host ${agent.split('.')[1]}`;
   if (approves) return 'signalbox approvals';
   if (agent.endsWith('*')) return `signalbox token issue --agent ${agent.replace('*', '1')} --role ${role}`;
   return agent.startsWith('operator.') ? 'signalbox agents' : 'signalbox tools list';

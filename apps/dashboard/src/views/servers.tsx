@@ -122,7 +122,7 @@ function State({ of: { state, circuit } }: { of: ServerReport }) {
 }
 
 function Details({ of }: { of: ServerReport }) {
-  const { name, transport, share, instances, uptime_ms, circuit, p50_ms, p95_ms, restarts, pids } = of;
+  const { name, transport, host, share, instances, uptime_ms, circuit, p50_ms, p95_ms, restarts, pids } = of;
   const command = (what: string) => () =>
     act(`servers/${what}`, { server: name }, () => ({ text: `${name}: ${what} is done` }));
   const isStopped = of.state === 'stopped';
@@ -133,7 +133,7 @@ function Details({ of }: { of: ServerReport }) {
         of={[
           ['State', <State key="state" of={of} />],
           ['Circuit', circuit.replace('_', ' ')],
-          ['Transport', `${transport}, shared by ${share}`],
+          ['Transport', host === undefined ? `${transport}, shared by ${share}` : `on host ${host}`],
           ['Instances', `${instances}${pids.length > 0 ? `, pids ${pids.join(', ')}` : ''}`],
           ['Up for', uptime_ms === undefined ? undefined : duration(uptime_ms)],
           ['Restarts', String(restarts)],

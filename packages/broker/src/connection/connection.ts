@@ -6,12 +6,14 @@ import {
   closeCodeOf,
   type ErrorCode,
   frameCosts,
+  hostRole,
   isPrivileged,
   parseClientFrame,
   type WelcomeFrame,
 } from '@signalbox/protocol';
 import type { Slices } from '@signalbox/serving';
 import type { WebSocket } from 'ws';
+import { hostPolicy } from '../auth/role-policy.ts';
 import type { Caller } from '../frames/caller.ts';
 import type { FrameDeps } from '../frames/frame-deps.ts';
 import { handleFrame } from '../frames/handlers.ts';
@@ -282,7 +284,7 @@ function callerOf(
     token,
     sender,
     mintsOnly: token.permissions.includes('mint'),
-    policy: policies[role],
+    policy: role === hostRole ? hostPolicy : policies[role],
     limits: limits.of(role),
     isPrivileged: isPrivileged(role),
     budget,

@@ -3,6 +3,7 @@ import {
   type LaneCallsFrame,
   type OpenLaneFrame,
   type ServeLanesFrame,
+  servesCalls,
 } from '@signalbox/protocol';
 import { judgeDeliver } from '../auth/role-policy.ts';
 import type { Caller } from './caller.ts';
@@ -49,7 +50,7 @@ export function laneCalls(
 }
 
 function refuseOthers(type: string, { sender: { role } }: Caller): Outcome {
-  if (role === 'orchestrator') return undefined;
+  if (servesCalls(role)) return undefined;
   const message = `'${type}' is for orchestrators, and your role is '${role}'`;
   return { refusal: { code: 'forbidden', message, field: 'type' } };
 }

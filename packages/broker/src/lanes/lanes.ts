@@ -1,4 +1,4 @@
-import { type LaneCall, type LaneOpenedFrame, laneLimits, replyIdOf } from '@signalbox/protocol';
+import { type LaneCall, type LaneOpenedFrame, laneLimits, replyIdOf, servesCalls } from '@signalbox/protocol';
 import type { Consumer } from '../core/consumer.ts';
 import type { Tail, TailMessage } from '../core/tail.ts';
 import type { Caller } from '../frames/caller.ts';
@@ -88,7 +88,7 @@ export class Lanes {
   left(caller: Caller): void {
     this.#leave(caller, !this.#deps.isLive(caller));
     this.#places.delete(caller.consumer);
-    if (caller.sender.role !== 'orchestrator') return;
+    if (!servesCalls(caller.sender.role)) return;
     for (const lane of [...this.#lanes.values()]) if (lane.orchestrator === caller) this.#remove(lane);
   }
 

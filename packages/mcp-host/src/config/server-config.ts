@@ -102,5 +102,12 @@ export interface HttpServerConfig extends ServerPolicy {
   auth?: ServerAuth;
 }
 
+/** An MCP server that an orchestrator with a label hosts, perhaps on another machine. */
+export interface RemoteServerConfig extends ServerPolicy {
+  type: 'remote';
+  /** The label of that orchestrator. */
+  label: string;
+}
+
 /** The configuration of one hosted server. */
-export type McpServerConfig = StdioServerConfig | HttpServerConfig;
+export type McpServerConfig = StdioServerConfig | HttpServerConfig | RemoteServerConfig;

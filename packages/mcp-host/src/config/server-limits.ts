@@ -38,8 +38,9 @@ export function limitsOf({
   type,
   limits = {},
 }: {
-  type: 'stdio' | 'http';
+  type: 'stdio' | 'http' | 'remote';
   limits?: Partial<ServerLimits>;
 }): ServerLimits {
-  return { ...defaultServerLimits, answerBytes: defaultServerLimits.answerBytes[type], ...limits };
+  const answerBytes = defaultServerLimits.answerBytes[type === 'stdio' ? 'stdio' : 'http'];
+  return { ...defaultServerLimits, answerBytes, ...limits };
 }

@@ -6,6 +6,7 @@ import type { HttpServerConfig, McpServerConfig } from '../config/server-config.
 import type { ComparedDefinition, SeenDefinition } from '../definitions/server-definitions.ts';
 import type { HostEvent } from '../host-event.ts';
 import type { Inventory, WithheldDefinition } from '../inventory/inventory.ts';
+import type { ConnectRemote } from '../remote/remote-connection.ts';
 import type { Authorizer } from '../server-auth/index.ts';
 import type { ServerEvent } from '../servers/server-events.ts';
 import type { ServerChanges } from '../servers/server-registry.ts';
@@ -41,6 +42,8 @@ export interface McpHostOptions {
   guard?: (name: string, config: McpServerConfig) => string | undefined;
   /** Returns the access to a server that has `auth`; asked once per server. */
   authorizerFor?: (name: string, config: HttpServerConfig) => Authorizer | undefined;
+  /** Finds the servers of type `remote`. */
+  connectRemote?: ConnectRemote;
   /**
    * Called when the first start of a server has succeeded or failed, or is not needed, with the end of its standard error. It is called
    * again for a server that {@link McpHost.apply} or {@link McpHost.spawn} adds or changes.
@@ -55,6 +58,22 @@ export interface DiscoveredServer {
   server: string;
   tools: (Tool & { as: string })[];
   error?: string;
+}
+
+/** A server or a provider with everything that it has, as it describes that itself. */
+export interface ServerContent {
+  server: string;
+  state: ServerStatus['state'];
+  problem: string | undefined;
+  /** False until its lists are known. */
+  isKnown: boolean;
+  /** Changes exactly when one of the lists does. */
+  version: string;
+  tools: readonly object[];
+  prompts: readonly object[];
+  resources: readonly object[];
+  templates: readonly object[];
+  instructions: string | undefined;
 }
 
 /** A server whose tools are not known yet. */
@@ -169,6 +188,12 @@ export interface McpHost extends AsyncDisposable {
   ): (() => void) | undefined;
   /** Reports the status of each hosted server, in the order of the configuration. */
   servers(): ServerStatus[];
+  /** Lists what each server and provider has, without withheld definitions. */
+  contents(): ServerContent[];
+  /** Returns the name here of a tool, by the names that its server and the configuration have; `undefined` if there is no such tool. */
+  nameOf(server: string, tool: string): string | undefined;
+  /** Returns the label of the orchestrator that hosts a server; `undefined` for a server of this host. */
+  labelOf(server: string): string | undefined;
   /** Lists the servers that may have tools in lists but have not listed any yet. */
   missing(): MissingServer[];
   /** Lists the secrets of all servers: those of their configurations, the access tokens granted for them, and those of providers. */

@@ -48,9 +48,11 @@ import type {
   McpHost,
   McpHostOptions,
   MissingServer,
+  ServerContent,
 } from './host-api.ts';
 import { checkOptions, serverDeps } from './host-setup.ts';
 import { InventoryTracker, ToolRoute, type WithheldHints } from './inventory-tracker.ts';
+import { contentOf, contentOfProvider } from './server-content.ts';
 
 /**
  * Starts every server that is not lazy, all at once, and returns before they are up. Throws `SignalboxError`
@@ -272,6 +274,23 @@ class RunningHost implements McpHost {
 
   servers(): ServerStatus[] {
     return [...this.#registry.servers.values()].map((server) => server.status());
+  }
+
+  contents(): ServerContent[] {
+    const digests = this.#memory.digests;
+    return [
+      ...Array.from(this.#registry.servers.values(), (server) => contentOf(server, digests)),
+      ...Array.from(this.#providers.values(), (provider) => contentOfProvider(provider, digests)),
+    ];
+  }
+
+  nameOf(server: string, tool: string): string | undefined {
+    return this.#inventory.namesBySource().get(JSON.stringify(['tool', server, tool]));
+  }
+
+  labelOf(server: string): string | undefined {
+    const config = this.#registry.servers.get(server)?.config;
+    return config?.type === 'remote' ? config.label : undefined;
   }
 
   missing(): MissingServer[] {

@@ -1,7 +1,7 @@
 import type { Client, StreamableHTTPClientTransport, Transport } from '@modelcontextprotocol/client';
 import { SignalboxError, workerFaceCapability } from '@signalbox/protocol';
 import { within } from '@signalbox/serving';
-import type { HttpServerConfig, McpServerConfig } from '../config/server-config.ts';
+import type { HttpServerConfig, StdioServerConfig } from '../config/server-config.ts';
 import { listLimitsOf } from '../inventory/tool-filter.ts';
 import type { Declared } from '../questions/askable.ts';
 import type { ServerQuestions } from '../questions/server-questions.ts';
@@ -55,7 +55,7 @@ export interface ConnectOptions extends RequestLimits, ClientEvents, ClientQuest
  * a worker of Signalbox) or `server_failed`; no process is left then.
  */
 export async function connectServer(
-  config: McpServerConfig,
+  config: StdioServerConfig | HttpServerConfig,
   options: ConnectOptions,
 ): Promise<ServerConnection> {
   if (config.type === 'http') return connectHttp(config, options);

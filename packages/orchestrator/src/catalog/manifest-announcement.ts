@@ -112,7 +112,7 @@ function isSameList(list: readonly unknown[], other: readonly unknown[]): boolea
  * tools the workers have. The events are ephemeral; a worker that misses one asks for its manifest when it reconnects.
  */
 export async function announceCatalog(
-  client: BrokerClient,
+  client: Pick<BrokerClient, 'agent' | 'listConnected' | 'deliver'>,
   before: Catalog | undefined,
   after: Catalog,
   log: Log,

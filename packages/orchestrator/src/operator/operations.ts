@@ -81,7 +81,10 @@ export interface OperationDeps
 /**
  * A request for any operation except a tool call or one of its rounds, other requests to a hosted server, and a question of an agent's CLI.
  */
-type OperationRequest = Exclude<McpRequest, { op: 'call' | 'request' | 'ask_permission' | 'update_task' }>;
+type OperationRequest = Exclude<
+  McpRequest,
+  { op: 'call' | 'request' | 'ask_permission' | 'update_task' | 'hosted' | 'hosted_list' }
+>;
 
 /** Answers a request for any of these operations. The role that the broker attests decides what the asker may see and do. Never rejects. */
 export async function answerOperation(

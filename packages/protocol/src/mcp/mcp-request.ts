@@ -4,6 +4,7 @@ import { sampledMetrics, samplesFields } from '../wire/samples.ts';
 import { boundedRecord } from './bounded-record.ts';
 import { callRoundSchema } from './call-round.ts';
 import { acceptDefinitionsRequestSchema, definitionsRequestSchema } from './definitions.ts';
+import { hostedListRequestSchema, hostedRequestSchema, hostedSchema } from './hosted.ts';
 import { mcpLogLevelSchema } from './log-message.ts';
 import { mcpContentMethods } from './mcp-content.ts';
 import { maxTaskRounds } from './task-rounds.ts';
@@ -67,6 +68,7 @@ const callRequestSchema = z.object({
     .describe(
       'The epoch of the orchestrator’s journal in which the same request may have been started, on a lane that was lost before its reply.',
     ),
+  hosted: hostedSchema.optional(),
   meta: boundedRecord
     .optional()
     .describe(
@@ -90,6 +92,7 @@ const mcpContentRequestSchema = z.object({
   round: callRoundSchema
     .optional()
     .describe('Given by a caller that understands the reply `input_required`.'),
+  hosted: hostedSchema.optional(),
   meta: boundedRecord.optional().describe('As in `call`.'),
 });
 
@@ -308,6 +311,8 @@ export const mcpRequestSchema = z.discriminatedUnion('op', [
   revokeStandingRequestSchema,
   definitionsRequestSchema,
   acceptDefinitionsRequestSchema,
+  hostedRequestSchema,
+  hostedListRequestSchema,
 ]);
 
 /** The operations that every role may ask for. */
@@ -326,6 +331,9 @@ export const openOps = [
   'own_calls',
   'search',
 ] as const;
+
+/** The operations of orchestrators with a label. Only orchestrators may ask for them. */
+export const hostedOps = ['hosted', 'hosted_list'] as const;
 
 /** The body of an `mcp_request` message. `arguments` is an object, or the JSON text of one as language models emit it. */
 export type McpRequest = z.infer<typeof mcpRequestSchema>;

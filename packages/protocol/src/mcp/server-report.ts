@@ -54,7 +54,11 @@ export const serverReportSchema = z.object({
       'disabled',
     ])
     .describe('The state of the instance that is in the best one.'),
-  transport: z.enum(['stdio', 'http']),
+  transport: z.enum(['stdio', 'http', 'remote']),
+  host: z
+    .string()
+    .optional()
+    .describe('The label of the orchestrator that hosts it. Absent for a server of this one.'),
   share: z.enum(['all', 'role', 'worker']),
   lazy: z.boolean(),
   instances: z.number(),
@@ -120,6 +124,20 @@ export const serverReportSchema = z.object({
 /** The state of a hosted MCP server, with all its instances together. Times are in milliseconds. It holds no secrets. */
 export type ServerReport = z.infer<typeof serverReportSchema>;
 
+/** Accepts the state of the orchestrators with one label. */
+export const hostReportSchema = z.object({
+  host: z.string().describe('The label.'),
+  servers: z.array(z.string()).describe('The servers that it may offer.'),
+  away_since: z.number().optional().describe('Since when none of them is there, in epoch milliseconds.'),
+  never_seen: z.literal(true).optional().describe('None was there since this orchestrator started.'),
+  refused: z
+    .array(z.string())
+    .optional()
+    .describe('Servers that it offers and may not: `hosts` does not name them. At most a hundred.'),
+});
+/** The state of the orchestrators with one label. */
+export type HostReport = z.infer<typeof hostReportSchema>;
+
 /** Accepts the answer to op `servers`. */
 export const serversReplySchema = z.object({
   servers: z.array(serverReportSchema),
@@ -139,6 +157,10 @@ export const serversReplySchema = z.object({
     })
     .optional()
     .describe('The large results that are kept for agents, with the bytes of their files.'),
+  hosts: z
+    .array(hostReportSchema)
+    .optional()
+    .describe('The orchestrators with labels. Absent if the configuration names none.'),
   unread_files: z
     .array(z.string())
     .optional()

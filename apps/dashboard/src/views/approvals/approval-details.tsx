@@ -46,7 +46,7 @@ export function ApprovalDetails({ id, verdict, onVerdict, onClose, onDecided }: 
 }
 
 function Call({ of }: { of: Approval }) {
-  const { id, agent, role, server, rule, request_id, created_at, deadline_at, left_at, state } = of;
+  const { id, agent, role, server, host, rule, request_id, created_at, deadline_at, left_at, state } = of;
   return (
     <>
       <Facts
@@ -82,6 +82,7 @@ function Call({ of }: { of: Approval }) {
       <Facts
         of={[
           ['Server', server === undefined ? undefined : <Text>{server}</Text>],
+          ['Host', host === undefined ? undefined : <Text>{host}</Text>],
           ['Rule', <Text>{rule}</Text>],
           [
             'Request',

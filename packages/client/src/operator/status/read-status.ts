@@ -48,6 +48,8 @@ export interface OrchestratorStatus {
   calls_held?: number;
   /** The large results that it keeps for agents. */
   kept_results?: ServersReply['kept_results'];
+  /** The orchestrators with labels. */
+  hosts?: ServersReply['hosts'];
   /** The files of other clients whose servers can't be read now, with the reasons. */
   unread_files?: ServersReply['unread_files'];
   /** Why the configuration file as it is now is not in force, and since when. */

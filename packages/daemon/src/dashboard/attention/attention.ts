@@ -8,6 +8,7 @@ import type {
   WebhookReport,
 } from '@signalbox/client/operator';
 import {
+  hostProblems,
   isDiskNearlyFull,
   isNotableLeap,
   isRenewedByHand,
@@ -198,20 +199,39 @@ function orchestratorItems({
   name,
   state,
   reason,
+  hosts = [],
   config_problem,
   restart_needed,
 }: OrchestratorStatus): AttentionItem[] {
-  if (restart_needed && !config_problem) {
-    const { since, keys } = restart_needed;
-    const what = `Changes of the configuration wait for a restart: ${keys.join(', ')}`;
-    return [{ id: 'restart', level: 'soon', who: 'configuration', what, since, link: '/system' }];
-  }
   if (config_problem) {
     const { since, reason } = config_problem;
     const what = `The configuration has mistakes, and what was in force before stays: ${reason}`;
     return [{ id: 'configuration', level: 'now', who: 'configuration', what, since, link: '/system' }];
   }
-  if (state === 'ready') return [];
+  if (state === 'ready') {
+    const waiting: AttentionItem[] = restart_needed
+      ? [
+          {
+            id: 'restart',
+            level: 'soon',
+            who: 'configuration',
+            what: `Changes of the configuration wait for a restart: ${restart_needed.keys.join(', ')}`,
+            since: restart_needed.since,
+            link: '/system',
+          },
+        ]
+      : [];
+    const away = hosts.flatMap((one) =>
+      hostProblems(one).map((what, at) => ({
+        id: `host ${one.host} ${at}`,
+        level: 'soon' as const,
+        who: one.host,
+        what,
+        link: '/servers',
+      })),
+    );
+    return [...waiting, ...away];
+  }
   const what =
     state === 'silent'
       ? `The orchestrator is connected and does not answer: ${reason}`

@@ -28,6 +28,8 @@ const failedStartsWhenDown = 2;
 
 /** The waits between restarts. */
 const restartBackoff = { firstMs: 100, longestMs: 60_000, jitter: 1 };
+/** The waits between questions for a server elsewhere, which cost next to nothing. */
+const remoteBackoff = { firstMs: 100, longestMs: 1_000, jitter: 1 };
 
 /** The number of log messages of the server that are kept for its operator, and the most characters of each. */
 const keptMessages = 5;
@@ -320,7 +322,11 @@ export class InstanceSupervisor implements CallTarget, StartTarget {
       if (this.isGivenUp) return;
       if (renewal.aborted) continue;
       if (!this.#mayStartAgain()) return this.#giveUp('ejected', this.#lastError ?? 'unknown');
-      const delayMs = backoffMs(restartBackoff, attempt, random());
+      const delayMs = backoffMs(
+        this.config.type === 'remote' ? remoteBackoff : restartBackoff,
+        attempt,
+        random(),
+      );
       this.#state = 'backing_off';
       this.#nextStartAtMs = now() + delayMs;
       this.#boundWaits();

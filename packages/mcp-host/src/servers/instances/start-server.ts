@@ -10,6 +10,7 @@ import type { ToolList } from '../../inventory/tool-list.ts';
 import { type Declared, declaredBy } from '../../questions/askable.ts';
 import type { QuestionCounts } from '../../questions/question-counts.ts';
 import { ServerQuestions } from '../../questions/server-questions.ts';
+import { RemoteConnection } from '../../remote/remote-connection.ts';
 import { type ConnectOptions, connectServer, type KnownRevision } from '../../sdk/connect-server.ts';
 import { failureOf } from '../../sdk/sdk-failure.ts';
 import type { Authorizer } from '../../server-auth/index.ts';
@@ -101,19 +102,19 @@ export async function startServer(
   let began = deps.now();
   try {
     if (target.dataFolder !== undefined) await makeDataFolder(target.dataFolder);
-    const connect = () => {
+    const begin = () => {
       // The time in the queue does not count.
       began = deps.now();
       events.onBegun();
-      started.connection = connectServer(target.config, options);
+      started.connection = connect(target, options, deps);
       return started.connection;
     };
     if (target.config.type === 'stdio') {
       const priority = target.wasReady ? 1 : 0;
-      await deps.starts.add(() => within(connect(), deps.tuning.startTurnMs), { signal, priority });
+      await deps.starts.add(() => within(begin(), deps.tuning.startTurnMs), { signal, priority });
     } else {
       signal.throwIfAborted();
-      connect();
+      begin();
     }
     connection = await started.connection!;
     const leftMs = Math.max(1, Math.ceil(options.timeoutMs - (deps.now() - began)));
@@ -156,6 +157,20 @@ export async function startServer(
       trace: { obstacle: 'other', processes: [], stderrTail },
     };
   }
+}
+
+async function connect(
+  { name, config }: StartTarget,
+  options: ConnectOptions,
+  { connectRemote }: ServerDeps,
+): Promise<ServerConnection> {
+  if (config.type !== 'remote') return await connectServer(config, options);
+  if (!connectRemote) throw new SignalboxError('server_failed', `no orchestrator with a label can be asked`);
+  const onListsChanged = (): void => {
+    options.onToolsChanged();
+    options.onMcpContentChanged();
+  };
+  return new RemoteConnection(await connectRemote(name, config, { ...options, onListsChanged }), config);
 }
 
 /** Makes the folder for the files of a server, closed to other users. Its error names no path, because agents may read it. */
