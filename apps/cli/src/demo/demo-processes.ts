@@ -22,6 +22,8 @@ export interface DemoProcesses extends AsyncDisposable {
   /** One broker, or two that share a database. The orchestrator and walt are connected to the first one, and rosa to the last one. */
   readonly brokers: readonly Daemon[];
   readonly orchestrator: Daemon;
+  /** With two brokers, the orchestrator of a second host, which has the file tools. */
+  readonly secondHost: Daemon | undefined;
   readonly researcher: AgentProcess;
   readonly writer: AgentProcess;
   /** Ends rosa and serves her from then on: her program, a script, is started for a turn when mail arrives. `fails`: it answers nothing. */
@@ -43,7 +45,7 @@ export interface DemoOptions {
 }
 
 /**
- * Starts brokers, an orchestrator with two real MCP servers, and two agents. Stops what it started if one of them fails. Rejects with
+ * Starts brokers, an orchestrator with two real MCP servers (with two brokers, one of them on a second host), and two agents. Stops what it started if one of them fails. Rejects with
  * `usage` if one of these servers is not installed.
  */
 export async function startDemoProcesses({ broken, postgres = false }: DemoOptions): Promise<DemoProcesses> {
@@ -73,6 +75,8 @@ export async function startDemoProcesses({ broken, postgres = false }: DemoOptio
   const url = addresses.map(({ url: tcp, socket }) => socket ?? tcp).join(',');
   const startWriter = await agentOf('walt', 'writer', { home, config, url });
   const startResearcher = await agentOf('rosa', 'researcher', { home, config, url });
+  const secondHost = database && (await startSecondHost(servers, folder, { home, config, url }));
+  started.defer(async () => secondHost?.end('SIGTERM'));
   const { orchestrator, writer } = await withoutSockets(sockets.slice(1), async () => {
     const daemon = await startDaemon(['orchestrator', '--config', config, '--url', url]);
     started.defer(() => daemon.end('SIGTERM'));
@@ -88,6 +92,7 @@ export async function startDemoProcesses({ broken, postgres = false }: DemoOptio
     folder,
     brokers,
     orchestrator,
+    secondHost,
     researcher,
     writer,
     async serveResearcher({ fails }) {
@@ -144,13 +149,39 @@ function demoConfig(
     ...(broken === 'overlap' && { orchestrator: { concurrency: { global: 1 } } }),
     mcpServers: {
       everything: { command: process.execPath, args: [servers.everything] },
-      files: { command: process.execPath, args: [servers.filesystem, folder] },
+      ...(!database && filesServer(servers, folder)),
     },
+    ...(database && { hosts: { [secondLabel]: ['files'] } }),
     roles: {
       researcher: { tools: broken === 'manifest' ? ['*'] : roles.researcher },
       writer: { tools: roles.writer },
     },
   };
+}
+
+const secondLabel = 'second';
+
+function filesServer(servers: ServerScripts, folder: string): object {
+  return { files: { command: process.execPath, args: [servers.filesystem, folder] } };
+}
+
+/** Starts the orchestrator of another host: a directory of its own, with its own configuration and token. */
+async function startSecondHost(
+  servers: ServerScripts,
+  folder: string,
+  { home, config, url }: { home: string; config: string; url: string },
+): Promise<Daemon> {
+  const directory = join(home, secondLabel);
+  await mkdir(directory);
+  const tokenFile = join(directory, 'host.token');
+  const own = join(directory, 'signalbox.yaml');
+  await writeFile(
+    own,
+    JSON.stringify({ broker: { data: './state' }, mcpServers: filesServer(servers, folder) }),
+  );
+  await runCommand(['token', 'issue', '--host', secondLabel, '--out', tokenFile, '--config', config]);
+  const where = ['--config', own, '--url', url, '--token-file', tokenFile];
+  return await startDaemon(['orchestrator', ...where, '--host', secondLabel]);
 }
 
 /** Issues an agent's token, and returns what starts the agent. */

@@ -69,6 +69,11 @@ export function orchestratorFiles(directory: string): {
   };
 }
 
+/** Returns the directory of the orchestrators with a label inside a data directory. They share no file with the one without a label. */
+export function labelDirectory(directory: string, label: string): string {
+  return join(directory, 'hosts', label);
+}
+
 /** Names of files by which a data directory is known, and of a folder that a file system puts into an empty one. */
 const knownFiles = [
   brokerFiles('').messages,

@@ -160,6 +160,7 @@ async function serve(
       }),
   });
   if (kept) client.onRights((whose) => kept.rightsChanged(agent, whose));
+  kept?.onChange(agent, (processes) => status.kept(processes));
   onEvent({ event: 'serving', agent, role: client.role, pending: inbox.pending, command });
   const lost = await Promise.race([client.closed.then((reason) => ({ reason })), aborted(stopping)]);
   const unkept = kept?.close(agent);

@@ -2,8 +2,11 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import {
   countOption,
   groupOption,
+  keepMcpOption,
   shownToolsOption,
   timeOption,
+  tokenRoleOption,
+  tokenTtlOption,
   withConnectionOptions,
   withExamples,
 } from '../../command-options.ts';
@@ -32,8 +35,8 @@ export function serveCommand(): Command {
   )
     .option('--agent <name>', "agent id to serve; a pattern such as 'ci-*' numbers them")
     .option('--cwd <dir>', 'folder that the program works in (default: the one you are in)')
-    .option('--role <role>', 'role of the tokens that are made for the agents (only as the operator)')
-    .addOption(timeOption('--ttl <time>', 'how long such a token is valid at most; default 24h'))
+    .addOption(tokenRoleOption())
+    .addOption(tokenTtlOption())
     .option('--count <n>', 'serve so many agents: NAME-1, NAME-2, …', countOption, 1)
     .option(
       '--group <group>',
@@ -85,7 +88,7 @@ export function serveCommand(): Command {
         .default('cli'),
     )
     .option('--acp', 'the program speaks the Agent Client Protocol, although it is not known to')
-    .option('--check', 'start an agent that speaks ACP, print what it offers, and serve nothing')
+    .option('--check', 'start an agent that speaks ACP, print what it can do, and serve nothing')
     .option('--a2a <url>', 'in place of a program, an agent of another system takes the turns, over A2A')
     .option('--a2a-token-file <file>', 'token for that agent')
     .option(
@@ -99,7 +102,7 @@ export function serveCommand(): Command {
       '--no-inject',
       'change nothing but the environment: SIGNALBOX_URL, _AGENT, _TOKEN_FILE and others',
     )
-    .option('--keep-mcp', 'leave claude the MCP servers that it has of its own')
+    .addOption(keepMcpOption())
     .option('--dry-run', 'print what a turn would be started with, and start nothing')
     .option('--json', 'print what happens as lines of JSON');
   withExamples(

@@ -70,7 +70,7 @@ export interface WorkerServeFlags extends Omit<OutsideFlags, 'hooks'> {
   retryWait: number;
   stopTimeout: number;
   acp?: boolean;
-  /** Starts the agent once, and prints what it offers. */
+  /** Starts the agent once, and prints what it can do. */
   check?: boolean;
   /** The mode to set in each session of an agent that speaks ACP. */
   mode?: string;
