@@ -9,6 +9,10 @@ const deadlineMs = 700;
 /** The readers of the names that a shell completes, by what a placeholder in a command line is called. */
 const readers: Readonly<Record<string, (session: Session, flags: ConnectionFlags) => Promise<string[]>>> = {
   agent: agentNames,
+  label: async ({ client, connection }) => {
+    const { hosts = [] } = await queryOrchestrator(client, connection.orchestrator, { op: 'servers' });
+    return hosts.map(({ host }) => host);
+  },
   role: async (session, flags) => {
     const [listed, connected] = await Promise.all([
       listedRoles(flags, session.connection.url).catch(() => undefined),
