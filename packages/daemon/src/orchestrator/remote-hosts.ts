@@ -35,7 +35,6 @@ export interface RemoteHostsOptions {
   named: () => Readonly<Record<string, readonly string[]>>;
   /** Epoch milliseconds. */
   now?: () => number;
-  /** Waits between two questions. */
   log: (event: { event: string; host: string; reason?: string }) => void;
 }
 
@@ -79,7 +78,7 @@ export class RemoteHosts implements AsyncDisposable {
       this.#client ??= connectBroker({
         ...connection,
         agent: requestAddress(connection.agent),
-        backoff: 'orchestrator',
+        backoff: 'worker',
         waitForBroker: true,
       });
       return this.#client;

@@ -264,7 +264,8 @@ async function startParts(
 ): Promise<Parts> {
   const { config, inForce, url, insecure = false, ca, log, signal, label } = options;
   const dataDir = label === undefined ? options.dataDir : labelDirectory(options.dataDir, label);
-  if (label !== undefined) await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  // Beside a broker on another machine it is new.
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const { tracing, fault = noFault } = options;
   const { id, lane, concurrency, limits, callTimeoutMs, maxProcesses } = config.orchestrator;
   checkPolicy(config);
