@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { startTimer as nodeTimer, type StartTimer } from '@signalbox/client/internal';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import { backoffMs, type Fault, late, longestTimerMs, noFault, within } from '@signalbox/serving';
-import { OutputTail } from '../../runner/output/output-tail.ts';
+import { OutputTail, plainLine } from '../../runner/output/output-tail.ts';
 import type { TurnEnd, TurnTask } from '../turn-task.ts';
 import { hashOf, type NotedQuestion, type NotedTask, type NotedTasks } from './noted-tasks.ts';
 import { type Peer, PeerError, type PeerTask } from './peer.ts';
@@ -29,6 +29,9 @@ const followedMs = 2_000;
 const maxStreams = 3;
 /** The time for which an agent that can't be reached is tried before the turn ends. */
 const patienceMs = 30_000;
+/** The longest part of what an agent says in a reason, and of the id of its task, in characters. */
+const reasonLength = 300;
+const idLength = 64;
 /** The longest time in which a task is withdrawn. */
 const cancelMs = 15_000;
 
@@ -63,6 +66,11 @@ export function outsideTurns(options: OutsideTurnsOptions): (task: TurnTask) => 
 }
 
 type Failed = Pick<TurnEnd, 'problem'> & Partial<TurnEnd>;
+
+/** Returns the id of a task, which its agent has chosen, for people. */
+function shown(id: string): string {
+  return plainLine(id, idLength);
+}
 
 interface TurnOptions extends Omit<OutsideTurnsOptions, 'connect'> {
   connect: (signal: AbortSignal) => Promise<Peer>;
@@ -231,14 +239,17 @@ class OutsideTurn {
     if (this.#noted?.answers) await notes.forgetQuestion(this.#place);
     if (state === 'completed') return await this.#answer(text);
     await notes.forgetTask(this.#key);
-    const said = text === '' ? '' : `: ${text}`;
-    return this.#end({ problem: `${host} says that the task ${id} is ${state}${said}`, isFinal: true });
+    const said = text === '' ? '' : `: ${plainLine(text, reasonLength)}`;
+    return this.#end({
+      problem: `${host} says that the task ${shown(id)} is ${state}${said}`,
+      isFinal: true,
+    });
   }
 
   async #gone(id: string): Promise<TurnEnd> {
     const { host, notes } = this.#options;
     await notes.forgetTask(this.#key);
-    return this.#end({ problem: `${host} has forgotten the task ${id}` });
+    return this.#end({ problem: `${host} has forgotten the task ${shown(id)}` });
   }
 
   /** Notes an answer, so that no other one is asked for until the broker has it. */
@@ -269,7 +280,7 @@ class OutsideTurn {
         return this.#end({ problem: 'nobody wants its answer' });
       }
       const id = this.#noted?.taskId;
-      const task = id === undefined ? 'the message may be there' : `the task ${id} goes on there`;
+      const task = id === undefined ? 'the message may be there' : `the task ${shown(id)} goes on there`;
       return this.#end({ problem: undefined, leaves: `${host} is not waited for any more; ${task}` });
     }
     if (this.#late.signal.aborted)
@@ -300,7 +311,7 @@ class OutsideTurn {
       await this.#forget();
     } catch (thrown) {
       // It is looked at again when the message comes again.
-      const task = noted.taskId ?? 'of the message';
+      const task = noted.taskId === undefined ? 'of the message' : shown(noted.taskId);
       this.#task.onWarning('not_canceled', `the task ${task} could not be canceled: ${messageOf(thrown)}`);
     }
     return undefined;
