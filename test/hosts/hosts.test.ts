@@ -108,7 +108,7 @@ test('Operators see where a server is, which host is away since when, and what w
   ]);
   const text = (await site.hub.run(['servers', '--config', 'signalbox.yaml'])).stdout;
   expect(text).toContain(
-    'host gpu offers other, which hosts.gpu of the configuration does not name: refused',
+    'host gpu serves other, which hosts.gpu of the configuration does not name: refused',
   );
   expect(text).toMatch(/host lab has not been seen since \d{4}-.*, with the tools of scope/);
 });

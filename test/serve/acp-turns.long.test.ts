@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
-import { followTail, servedTurnsOf } from '@signalbox/client/operator';
+import { followTail, servedParts } from '@signalbox/client/operator';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isRunning } from '../support/processes.ts';
 import { type AcpStage, startAcpStage } from '../support/serve/acp-stage.ts';
@@ -205,7 +205,7 @@ test('ps and tail show operators the turns that run with their open uses of tool
   using _tail = await followTail(operator, {
     agent: 'shown',
     orchestrator: 'orchestrator',
-    onEvent: (event) => event.what === 'announced' && told.push(servedTurnsOf(event.private)),
+    onEvent: (event) => event.what === 'announced' && told.push(servedParts(event.private)?.running),
   });
   const tool = (toolCallId: string, more: object) => ({
     update: { sessionUpdate: 'tool_call', toolCallId, status: 'pending', ...more },

@@ -30,6 +30,17 @@ test('A thread goes on in its process, each turn under its own token: a call bet
   expect(await say('again', 'one')).toBe('session-1, turn 2, mode auto, echo Echo: hello');
   const [first, second] = served.events('turn_started');
   expect(second).toMatchObject({ pid: first!.pid, kept: true, resumed: true });
+  const shown = async () => (await stage.command('ps')).stdout;
+  await expect.poll(shown, { timeout: 10_000 }).toMatch(/^warm +researcher +idle, 1 kept /m);
+  expect(await shown()).toMatch(
+    new RegExp(`^warm keeps process ${first!.pid} for thread one, for \\d+ s$`, 'm'),
+  );
+  const { agents } = JSON.parse((await stage.command('ps', '--json')).stdout);
+  const kept = [{ pid: first!.pid, thread: 'one', since: expect.any(Number) }];
+  expect(agents.find(({ agent }: { agent: string }) => agent === 'warm').status).toMatchObject({
+    kept: 1,
+    private: { running: [], kept },
+  });
   // One place: the process of the first thread is ended for the second.
   expect(await say('hello', 'two')).toContain('session-2, turn 1');
   expect(isRunning(Number(first!.pid))).toBe(false);

@@ -18,7 +18,7 @@ export type {
   McpHost,
   McpHostOptions,
   MissingServer,
-  OfferedServer,
+  ServerContent,
 } from './host/host-api.ts';
 export type { ToolRoute, WithheldHints } from './host/inventory-tracker.ts';
 export { startMcpHost } from './host/mcp-host.ts';
@@ -30,7 +30,7 @@ export type {
   ToolOrigin,
   WithheldDefinition,
 } from './inventory/inventory.ts';
-export type { Offers } from './inventory/offers.ts';
+export type { McpContent } from './inventory/mcp-content.ts';
 export type { ToolList } from './inventory/tool-list.ts';
 export { isMcpTool, mcpToolName, parseMcpToolName } from './inventory/tool-name.ts';
 export type { ConnectRemote, RemoteRequest, RemoteServer } from './remote/remote-connection.ts';

@@ -56,16 +56,16 @@ import {
   answerHostedList,
   namedHere,
   refuseMisplaced,
-  serveHostedOffer,
+  serveHostedContent,
 } from './hosting/hosted-requests.ts';
 import { beginServing } from './journal/begin-serving.ts';
 import { trackInboxOwnership } from './journal/inbox-ownership.ts';
 import { watchSettledRequests } from './journal/settled-requests.ts';
+import { type McpContentDeps, serveMcpContent } from './mcp-content/serve-mcp-content.ts';
+import { Subscriptions } from './mcp-content/subscriptions.ts';
 import { CallMeter } from './metrics/call-meter.ts';
 import { MetricsReports } from './metrics/metrics-reports.ts';
 import { ServerFigures } from './metrics/server-figures.ts';
-import { type OfferDeps, serveOffer } from './offers/serve-offer.ts';
-import { Subscriptions } from './offers/subscriptions.ts';
 import { answerOperation, type OperationDeps } from './operator/operations.ts';
 import { checkPolicy, type Policy } from './operator/policy.ts';
 import { DiscoveryPages } from './pages/discovery-pages.ts';
@@ -160,7 +160,7 @@ export interface Orchestrator extends AsyncDisposable {
   /** Shows operators, and reports to the audit log, why the newest configuration is not in force, until {@link acceptConfig}. */
   refuseConfig(reason: string): Promise<void>;
   /** Shows that the newest configuration is in force. */
-  acceptConfig(): void;
+  acceptConfig(restart: readonly string[]): void;
   /** Returns the figures of this orchestrator, and sentences about its problems. */
   status(): { figures: OrchestratorFigures; problems: string[] };
   /** False while another orchestrator with the same journal serves the inbox. */
@@ -226,9 +226,11 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   };
   const pages = { now: monotonic, maxReplyBytes: shared.maxReplyBytes };
   let configProblem: ServersReply['config_problem'];
+  let restartNeeded: ServersReply['restart_needed'];
   const operations: Omit<OperationDeps, 'samples'> = {
     ...shared,
     configProblem: () => configProblem,
+    restartNeeded: () => restartNeeded,
     inbox: ownership.inbox,
     manifests: new ManifestPages(pages),
     discoveries: new DiscoveryPages(pages),
@@ -282,8 +284,10 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
       configProblem = { since: configProblem?.since ?? now(), reason };
       await audit.recordBefore({ code: 'config_refused', detail: reason });
     },
-    acceptConfig: () => {
+    acceptConfig: (restart) => {
       configProblem = undefined;
+      restartNeeded =
+        restart.length > 0 ? { since: restartNeeded?.since ?? now(), keys: [...restart] } : undefined;
     },
     get isServing() {
       return served !== undefined;
@@ -368,15 +372,15 @@ function startSubscriptions(
   { client, host, monotonic, log, ends }: Base,
   catalogs: CatalogTracker,
 ): Subscriptions {
-  const rules = () => catalogs.present().offerRules;
+  const rules = () => catalogs.present().mcpContentRules;
   const subscriptions = new Subscriptions({ host, client, rules, now: monotonic, log });
   ends.defer(() => subscriptions.close());
   ends.defer(host.onInventoryChanged(() => setImmediate(() => subscriptions.refresh())));
   return subscriptions;
 }
 
-/** The dependencies of calls and offers, with those that report about them. */
-type ServingDeps = CallDeps & OfferDeps & { meter: CallMeter; audit: AuditTrail };
+/** The dependencies of calls and of MCP content, with those that report about them. */
+type ServingDeps = CallDeps & McpContentDeps & { meter: CallMeter; audit: AuditTrail };
 
 /** The requests that are served, and the figures about them. */
 interface Served {
@@ -451,7 +455,7 @@ function refuseClosed(reason: SignalboxError | undefined): never {
 /** Makes the function that answers each request by its operation. */
 function requestAnswerer(
   room: CallRoom,
-  callDeps: CallDeps & OfferDeps,
+  callDeps: CallDeps & McpContentDeps,
   operations: OperationDeps,
   isHost: boolean,
 ): (request: ServedRequest) => Promise<ServeAnswer> {
@@ -482,8 +486,8 @@ function requestAnswerer(
         }
         case 'request': {
           const { hosted } = body;
-          if (hosted) return await serveHostedOffer(callDeps, request, { ...body, hosted });
-          return await serveOffer(callDeps, { request, body, slot });
+          if (hosted) return await serveHostedContent(callDeps, request, { ...body, hosted });
+          return await serveMcpContent(callDeps, { request, body, slot });
         }
         case 'hosted':
           return answerOf(boundedReply(answerHosted(callDeps), operations.maxReplyBytes()));
@@ -505,8 +509,8 @@ function requestAnswerer(
 }
 
 /**
- * Returns the refusal of a request for which there is no room. Its body is not parsed, and may say that another orchestrator has begun it on a
- * lane.
+ * Returns the refusal of a request for which there is no room. Its body is not parsed, and may say that another orchestrator has begun it
+ * on a lane.
  */
 function withoutRoom(
   { ownership }: CallDeps,

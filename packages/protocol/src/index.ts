@@ -62,9 +62,9 @@ export {
   type ListScheduledFrame,
   type MetricsFrame,
   type NackFrame,
-  type OfferLanesFrame,
   type OpenLaneFrame,
   type PeekFrame,
+  type ServeLanesFrame,
   type SubscribeFrame,
   type WorkingFrame,
 } from './wire/client-frames.ts';
@@ -276,9 +276,9 @@ export {
   type Explanation,
   explanationSchema,
   type MatrixReply,
+  type McpContentExplanation,
   matrixReplySchema,
-  type OfferExplanation,
-  offerExplanationSchema,
+  mcpContentExplanationSchema,
   type SearchReply,
   type SubscriptionsReply,
   searchReplySchema,
@@ -292,6 +292,20 @@ export {
   unreadHints,
 } from './mcp/mailbox-tools.ts';
 export { mayRepeat, type RepeatOverride, repeatOverrideOf, withRepeatOverride } from './mcp/may-repeat.ts';
+export {
+  type McpContentKinds,
+  type McpContentMethod,
+  mcpContentMethods,
+  type PageToolReply,
+  type Prompt,
+  pageToolReplySchema,
+  promptSchema,
+  type Resource,
+  type ResourceTemplate,
+  resourceSchema,
+  resourceTemplateSchema,
+  type ServerInstructions,
+} from './mcp/mcp-content.ts';
 export {
   type InputRequired,
   isInputRequired,
@@ -314,10 +328,11 @@ export {
   type CancelTaskRequest,
   type DecideRequest,
   type DiscoverRequest,
-  type ExplainOfferRequest,
+  type ExplainMcpContentRequest,
   type ExplainRequest,
   hostedOps,
   type ManifestRequest,
+  type McpContentRequest,
   type McpRequest,
   maxPages,
   maxStandingMs,
@@ -325,7 +340,6 @@ export {
   mcpRequestParser,
   minStandingMs,
   type NotePermissionRequest,
-  type OfferRequest,
   type OwnCallsRequest,
   openOps,
   type PageToolRequest,
@@ -338,20 +352,6 @@ export {
   type TaskRequest,
   type UpdateTaskRequest,
 } from './mcp/mcp-request.ts';
-export {
-  type OfferedKinds,
-  type OfferMethod,
-  offerMethods,
-  type PageToolReply,
-  type Prompt,
-  pageToolReplySchema,
-  promptSchema,
-  type Resource,
-  type ResourceTemplate,
-  resourceSchema,
-  resourceTemplateSchema,
-  type ServerInstructions,
-} from './mcp/offers.ts';
 export { forwardedMeta, type RequestMeta, withoutOwnMeta } from './mcp/request-meta.ts';
 export {
   isNamedUri,

@@ -67,7 +67,7 @@ export const operationPermissions = {
     explain: readers,
     matrix: readers,
     samples: readers,
-    explain_offer: readers,
+    explain_mcp_content: readers,
     reload: operator,
     stop: operator,
     start: operator,

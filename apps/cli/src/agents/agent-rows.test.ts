@@ -42,7 +42,15 @@ test('The connections of an agent are one row: its calls add up, and the oldest 
     now,
   );
   expect(rows).toEqual([
-    ['rosa', 'worker', 'working 3', '60 s', '4 (2 held)', 'claude-code 2.1.0', '5 s ago: compiling more'],
+    [
+      'rosa',
+      'worker',
+      'working 3',
+      '60 s',
+      '4 (2 handed out)',
+      'claude-code 2.1.0',
+      '5 s ago: compiling more',
+    ],
     ['walt', 'worker', 'connected', '30 s', '?', '-', '-'],
   ]);
 });
@@ -61,6 +69,12 @@ test('An agent that lost its tools is not idle.', () => {
     'codex',
     '-',
   ]);
+});
+
+test('A served agent says how many processes it keeps, also while it works and a person is asked.', () => {
+  const served = { worker: 'serve', command: 'gemini', turns: 0, kept: 2 };
+  expect(shownStatus(served)[0]).toBe('idle, 2 kept');
+  expect(shownStatus({ ...served, turns: 1, asking: 1 })[0]).toBe('working 1, waits for a person, 2 kept');
 });
 
 test('The status of another program is shown as it is, and cannot steer the terminal.', () => {

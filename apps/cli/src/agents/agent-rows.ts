@@ -64,14 +64,17 @@ function connectedRow(summary: AgentSummary, connectedAt: number, now: number): 
 
 function mailText({ unread, held }: NonNullable<AgentSummary['mail']>): string {
   if (unread === 0) return '-';
-  return !held ? `${unread}` : `${unread} (${held} held)`;
+  return !held ? `${unread}` : `${unread} (${held} handed out)`;
 }
 
-function stateText({ state, running, asking, failing }: AgentSummary, now: number): string {
+function stateText({ state, running, asking, failing, kept }: AgentSummary, now: number): string {
   if (failing) return `failing for ${formatDuration(now - failing.since)}`;
-  if (asking !== undefined) return `working ${running}, waits for a person`;
-  if (state === 'working') return `working ${running}`;
-  return state === 'tools_lost' ? 'tools lost' : state;
+  const words = [
+    state === 'working' ? `working ${running}` : state === 'tools_lost' ? 'tools lost' : state,
+    ...(asking === undefined ? [] : ['waits for a person']),
+    ...(kept === undefined ? [] : [`${kept} kept`]),
+  ];
+  return words.join(', ');
 }
 
 /** Writes the reason why its program fails or failed, or the last output of a worker, or the status that another program announced, as it is. */

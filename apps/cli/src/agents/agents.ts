@@ -15,11 +15,11 @@ import {
   permissionsOfRole,
 } from '@signalbox/protocol';
 import { holdText } from '@signalbox/protocol/internal';
-import { type Session, withSession } from '../connection/client-session.ts';
+import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { count, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 import { agentTable, optionalColumns } from './agent-rows.ts';
-import { turnText } from './turn-text.ts';
+import { keptText, turnText } from './turn-text.ts';
 
 /** The options of `signalbox agents`. */
 export interface AgentsFlags extends ConnectionFlags {
@@ -30,29 +30,29 @@ export interface AgentsFlags extends ConnectionFlags {
 /** The most offline agents that are listed. */
 const maxOffline = 200;
 
-/** The most turns that are written out. */
+/** The most turns and kept processes that are written out. */
 const maxTurnLines = 20;
 
 /** The most holds that are written out. */
 const maxHoldLines = 5;
 
 /**
- * Lists the connected agents, without this command's own connection. For operators also the offline ones that have mail or failed, the holds, and
- * how many tool calls wait for a person.
+ * Lists the connected agents, without this command's own connection. For operators also the offline ones that have mail or failed, the
+ * holds, and how many tool calls wait for a person.
  */
 export async function listAgents(flags: AgentsFlags): Promise<void> {
-  const { connections, offline, failed, holds, waiting } = await withSession(flags, async (session) => {
-    const { client } = session;
-    const connected = await client.listConnected({
+  const { connections, offline, failed, holds, waiting } = await withClient(flags, async (connected) => {
+    const { client } = connected;
+    const callers = await client.listConnected({
       withStatus: true,
       ...(flags.role !== undefined && { role: flags.role }),
     });
-    const connections = connected.filter(({ address }) => address !== client.address);
+    const connections = callers.filter(({ address }) => address !== client.address);
     return {
       connections,
-      offline: await offlineAgents(session, flags.role),
-      failed: await failedPrograms(session, flags.role),
-      ...(await standstills(session, connections)),
+      offline: await offlineAgents(connected, flags.role),
+      failed: await failedPrograms(connected, flags.role),
+      ...(await standstills(connected, connections)),
     };
   });
   if (flags.json)
@@ -75,7 +75,7 @@ export async function listAgents(flags: AgentsFlags): Promise<void> {
 
 /** Asks for the offline agents with mail; `undefined` if the token may not see them. */
 async function offlineAgents(
-  { client }: Session,
+  { client }: ConnectedClient,
   role: string | undefined,
 ): Promise<{ agents: WaitingAgent[]; more: boolean } | undefined> {
   if (!isPermitted(operationPermissions.admin.waiting, permissionsOfRole(client.role))) return undefined;
@@ -84,7 +84,7 @@ async function offlineAgents(
 
 /** Asks for the agents whose programs ended with a failure; `undefined` if the token may not see them. */
 async function failedPrograms(
-  { client }: Session,
+  { client }: ConnectedClient,
   role: string | undefined,
 ): Promise<FailedProgram[] | undefined> {
   if (!isPermitted(operationPermissions.admin.failures, permissionsOfRole(client.role))) return undefined;
@@ -94,7 +94,7 @@ async function failedPrograms(
 
 /** Asks what keeps agents from going on: the holds, and the calls that wait for a person. Absent if the token may not see them. */
 async function standstills(
-  { client }: Session,
+  { client }: ConnectedClient,
   connections: readonly ConnectedAgent[],
 ): Promise<{ holds?: Hold[]; waiting?: number | undefined }> {
   const { admin, request } = operationPermissions;
@@ -107,14 +107,20 @@ async function standstills(
   };
 }
 
-/** Writes the turns that run. Only operators and the agent itself are told them. */
+/** Writes the turns that run, and the processes that are kept. Only operators and the agent itself are told them. */
 function turnLines(connections: readonly ConnectedAgent[]): string[] {
   const now = Date.now();
-  const lines = agentSummaries(connections, []).flatMap(({ agent, turns = [] }) =>
-    turns.map((turn) => `${agent} works on ${turnText(turn, now)}`),
+  const lines = agentSummaries(connections, []).flatMap(
+    ({ agent, turns = [], kept_processes: kept = [] }) => [
+      ...turns.map((turn) => `${agent} works on ${turnText(turn, now)}`),
+      ...kept.map((process) => `${agent} keeps ${keptText(process, now)}`),
+    ],
   );
   const more = lines.length - maxTurnLines;
-  return [...lines.slice(0, maxTurnLines), ...(more > 0 ? [`${count(more, 'further turn')} run`] : [])];
+  return [
+    ...lines.slice(0, maxTurnLines),
+    ...(more > 0 ? [`and ${more} more turns or kept processes; see: signalbox ps --json`] : []),
+  ];
 }
 
 /** Writes the holds and who placed them. A token that may not list holds is told those on the agents that it sees. */

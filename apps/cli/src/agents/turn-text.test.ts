@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { turnText } from './turn-text.ts';
+import { keptText, turnText } from './turn-text.ts';
 
 const turn = { id: 'm1', from: 'walt', kind: 'ask', since: 1_000 };
 
@@ -14,4 +14,8 @@ test('A turn is told by its message, its age, and what distinguishes it: further
   ];
   const text = turnText({ ...turn, calls }, 2_000);
   expect(text).toMatch(/^ask m1 of walt, for 1 s: \[in_progress\] make \\x1b\[2J, \[pending\] x{20,60}…?$/);
+});
+
+test('A kept process is told by its id, its thread and its age.', () => {
+  expect(keptText({ pid: 7, thread: 'T', since: 1_000 }, 61_000)).toBe('process 7 for thread T, for 60 s');
 });

@@ -1,4 +1,4 @@
-import type { ServedTurn } from '@signalbox/client/operator';
+import type { KeptProcess, ServedTurn } from '@signalbox/client/operator';
 import { formatDuration } from '../terminal/duration.ts';
 import { oneLine } from '../terminal/output.ts';
 
@@ -13,4 +13,9 @@ export function turnText(turn: ServedTurn, now: number): string {
   const told = calls.map(({ title, status }) => oneLine(`[${status}] ${title}`, callLength));
   const text = `${kind} ${id} of ${from}${others}${where}, for ${formatDuration(Math.max(0, now - since))}`;
   return told.length === 0 ? text : `${text}: ${told.join(', ')}`;
+}
+
+/** Describes a process that is kept for a thread. `now` in epoch milliseconds. */
+export function keptText({ pid, thread, since }: KeptProcess, now: number): string {
+  return `process ${pid ?? '?'} for thread ${thread}, for ${formatDuration(Math.max(0, now - since))}`;
 }

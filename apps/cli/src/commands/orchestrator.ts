@@ -1,5 +1,11 @@
 import { Command } from 'commander';
-import { reloadHelp, withConnectionOptions, withExamples, withJsonOption } from '../command-options.ts';
+import {
+  allowExposedOption,
+  reloadHelp,
+  withConnectionOptions,
+  withExamples,
+  withJsonOption,
+} from '../command-options.ts';
 import type { OrchestratorFlags } from '../daemons/orchestrator.ts';
 
 /** Defines `signalbox orchestrator`. */
@@ -18,7 +24,7 @@ export function orchestratorCommand(): Command {
       '--host <label>',
       'serve the tools of this machine under a label to the orchestrator without one, which has the rules; default orchestrator.host',
     )
-    .option('--allow-exposed', 'start although a hosted server can reach the data directory or a token file');
+    .addOption(allowExposedOption());
   command.addHelpText('after', reloadHelp);
   withExamples(
     withJsonOption(command),

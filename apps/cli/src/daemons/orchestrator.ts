@@ -5,7 +5,7 @@ import { hostLabelPattern, SignalboxError } from '@signalbox/protocol';
 import { handedConfig } from '../config/handed-config.ts';
 import { loadFound } from '../config/load-found.ts';
 import { authoritiesFor } from '../connection/authorities.ts';
-import { withConnectionHint } from '../connection/client-session.ts';
+import { withConnectionHint } from '../connection/connected-client.ts';
 import { brokerPlace, hasAgentEnvironment, namedToken } from '../connection/connection.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { returnIdleMemory } from '../process/idle-memory.ts';

@@ -120,7 +120,7 @@ const shared = { all: 'everybody', role: 'each role', worker: 'each worker' };
 
 function instancesText({ transport, instances, pids }: ServerReport): string {
   if (transport === 'remote') return 'elsewhere';
-  if (transport === 'http') return count(instances, 'session');
+  if (transport === 'http') return count(instances, 'instance');
   if (pids.length === 0) return 'no process';
   return `${pids.length === 1 ? 'process' : 'processes'} ${pids.join(', ')}`;
 }

@@ -42,7 +42,7 @@ export function degradations(
 }
 
 function orchestratorProblems(
-  { name, state, reason, hosts = [], kept_results, config_problem }: OrchestratorStatus,
+  { name, state, reason, hosts = [], kept_results, config_problem, restart_needed }: OrchestratorStatus,
   now: number,
 ): string[] {
   const found: string[] = [];
@@ -56,6 +56,10 @@ function orchestratorProblems(
   if (config_problem)
     found.push(
       `the configuration has had mistakes for ${formatDuration(now - config_problem.since)}, and what was in force before stays (${oneLine(config_problem.reason, reasonLength)}): signalbox config check`,
+    );
+  if (restart_needed)
+    found.push(
+      `changes of the configuration have waited for a restart for ${formatDuration(now - restart_needed.since)} (${oneLine(restart_needed.keys.join(', '), reasonLength)}): signalbox down, and then up as before`,
     );
   if (state === 'not_connected')
     found.push(

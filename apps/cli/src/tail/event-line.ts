@@ -1,8 +1,8 @@
-import { servedTurnsOf, type TailEvent } from '@signalbox/client/operator';
+import { servedParts, type TailEvent } from '@signalbox/client/operator';
 import type { CallRecord, TailNotice } from '@signalbox/protocol';
 import { holdSubject, holdText } from '@signalbox/protocol/internal';
 import { toolLabel } from '@signalbox/protocol/tool-label';
-import { turnText } from '../agents/turn-text.ts';
+import { keptText, turnText } from '../agents/turn-text.ts';
 import { byteSize } from '../terminal/byte-size.ts';
 import { formatDuration, formatElapsed } from '../terminal/duration.ts';
 import { cell, oneLine } from '../terminal/output.ts';
@@ -66,12 +66,12 @@ function words(event: TailEvent | TextEvent): string[] {
 
 /** Tells what turns of a served agent run, or what another program announced for operators. */
 function announcedWords({ at, from, private: part }: Extract<TailNotice, { what: 'announced' }>): string[] {
-  const turns = servedTurnsOf(part);
-  if (turns?.length === 0) return ['turns', from.agent, 'none runs'];
-  const texts = turns?.map((turn) => turnText(turn, at)) ?? [
-    oneLine(JSON.stringify(part) ?? '-', detailLength),
-  ];
-  return [turns ? 'turns' : 'status', from.agent, texts.join('; ')];
+  const served = servedParts(part);
+  if (!served) return ['status', from.agent, oneLine(JSON.stringify(part) ?? '-', detailLength)];
+  const { running, kept = [] } = served;
+  const turns = running.length === 0 ? ['none runs'] : running.map((turn) => turnText(turn, at));
+  const processes = kept.map((process) => `keeps ${keptText(process, at)}`);
+  return ['turns', from.agent, [...turns, ...processes].join('; ')];
 }
 
 function messageWords(event: MessageEvent): string[] {

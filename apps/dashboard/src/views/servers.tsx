@@ -4,7 +4,8 @@ import { toolLabel } from '@signalbox/protocol/tool-label';
 import { act } from '../model/notices.ts';
 import { useResource } from '../model/resource.ts';
 import { hrefOf, route, setParams } from '../model/route.ts';
-import { canAct } from '../model/session.ts';
+import { canAct } from '../model/sign-in.ts';
+import { useRowLines } from '../parts/charts/row-lines.tsx';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Drawer, Facts } from '../parts/drawer.tsx';
 import { bytes, counted, duration, timeOf } from '../parts/numbers.ts';
@@ -29,6 +30,7 @@ const tones: Readonly<Record<ServerReport['state'], Tone>> = {
 /** Shows the MCP servers. */
 export function ServersView() {
   const resource = useResource<Status>('status');
+  const lineOf = useRowLines('server_rows', 60);
   const { server } = route.value.params;
   const { orchestrator } = resource.data ?? {};
   const servers = orchestrator?.servers ?? [];
@@ -72,10 +74,15 @@ export function ServersView() {
               },
               {
                 title: 'Calls',
-                width: '5.5rem',
+                width: '9rem',
                 isNumber: true,
                 isOptional: true,
-                cell: ({ calls }) => calls.toLocaleString('en'),
+                cell: ({ name, calls }) => (
+                  <>
+                    {lineOf(name)}
+                    {calls.toLocaleString('en')}
+                  </>
+                ),
               },
               {
                 title: 'p95',

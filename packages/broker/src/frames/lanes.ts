@@ -3,8 +3,8 @@ import {
   isHostAgent,
   isPrivileged,
   type LaneCallsFrame,
-  type OfferLanesFrame,
   type OpenLaneFrame,
+  type ServeLanesFrame,
   servesCalls,
 } from '@signalbox/protocol';
 import { judgeDeliver } from '../auth/role-policy.ts';
@@ -12,9 +12,9 @@ import type { Caller } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
 import { badField, type Outcome } from './outcome.ts';
 
-/** Handles `offer_lanes`: notes where an orchestrator takes calls. */
-export function offerLanes(
-  { type, path }: OfferLanesFrame,
+/** Handles `serve_lanes`: notes where an orchestrator takes calls. */
+export function serveLanes(
+  { type, path }: ServeLanesFrame,
   caller: Caller,
   { lanes }: Pick<FrameDeps, 'lanes'>,
 ): Outcome {
@@ -22,7 +22,7 @@ export function offerLanes(
   if (refusal) return refusal;
   if (path !== undefined && !path.startsWith('/'))
     return { refusal: badField('path', 'it must be the absolute path of a Unix socket') };
-  lanes.offer(caller, path);
+  lanes.serve(caller, path);
   return undefined;
 }
 

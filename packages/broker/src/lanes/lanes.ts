@@ -32,8 +32,8 @@ export interface LanesDeps {
 }
 
 /**
- * Introduces workers to orchestrators that take calls on sockets of their own, and tells the orchestrators each second that these lanes stand.
- * A lane ends with either connection to this broker.
+ * Introduces workers to orchestrators that take calls on sockets of their own, and tells the orchestrators each second that these lanes
+ * stand. A lane ends with either connection to this broker.
  */
 export class Lanes {
   readonly #deps: LanesDeps;
@@ -49,7 +49,7 @@ export class Lanes {
   }
 
   /** Notes where an orchestrator takes calls; without a path it takes no more lanes. */
-  offer(orchestrator: Caller, path: string | undefined): void {
+  serve(orchestrator: Caller, path: string | undefined): void {
     if (path === undefined) this.#places.delete(orchestrator.consumer);
     else this.#places.set(orchestrator.consumer, { orchestrator, path });
   }

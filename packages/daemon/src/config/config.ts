@@ -109,7 +109,7 @@ export interface Config {
       results: Partial<ResultLimits>;
     };
     budgets: { perWorker?: BudgetEntry };
-    /** The lists that name tools as they are offered. */
+    /** The lists that name tools as they are shown. */
     repeat: RepeatEntry;
   };
   worker: {

@@ -28,17 +28,17 @@ const answerMs = 1_500;
 /** An orchestrator with a label that is away for so long takes no new calls, in milliseconds. Until then they wait in its inbox. */
 const graceMs = 2_500;
 
-/** How the orchestrators with labels are reached, and what each may offer. */
+/** How the orchestrators with labels are reached, and which servers each may serve. */
 export interface RemoteHostsOptions {
   connection: Omit<ConnectOptions, 'agent'> & { agent: string };
-  /** Returns the servers that each label may offer. */
+  /** Returns the servers that each label may serve. */
   named: () => Readonly<Record<string, readonly string[]>>;
   /** Epoch milliseconds. */
   now?: () => number;
   log: (event: { event: string; host: string; reason?: string }) => void;
 }
 
-type OfferedServers = ReadonlyMap<string, HostedReply['servers'][number]>;
+type HostedServers = ReadonlyMap<string, HostedReply['servers'][number]>;
 
 /** Knows the orchestrators with labels: which servers they have now, and since when one is away. */
 export class RemoteHosts implements AsyncDisposable {
@@ -59,7 +59,7 @@ export class RemoteHosts implements AsyncDisposable {
     for (const label of Object.keys(this.#options.named())) this.#host(label);
   }
 
-  /** Reports each label: whether its orchestrator is there, and the servers that it offers without being named for them. */
+  /** Reports each label: whether its orchestrator is there, and the servers that it serves without being named for them. */
   reports(): HostReport[] {
     return Object.entries(this.#options.named()).map(([label, named]) => this.#host(label).report(named));
   }
@@ -106,7 +106,7 @@ class RemoteHost {
   readonly #deps: RemoteHostDeps;
   readonly #open = new Map<string, Set<OpenServer>>();
   readonly #startedAt: number;
-  #offered: OfferedServers | undefined;
+  #found: HostedServers | undefined;
   #awaySince: number | undefined;
   #wasSeen = false;
   #asking: Promise<void>;
@@ -128,13 +128,13 @@ class RemoteHost {
     { signal, onListsChanged }: Parameters<ConnectRemote>[2],
   ): Promise<RemoteServer> {
     // What was heard last is at most a second old; before the first answer, it is waited for.
-    if (!this.#offered) await this.#asking;
+    if (!this.#found) await this.#asking;
     signal.throwIfAborted();
     const client = await this.#client;
     const problem = this.#problemOf(server);
     if (problem !== undefined) throw new SignalboxError('server_failed', problem);
     const { promise: lost, resolve: lose } = Promise.withResolvers<string>();
-    const version = this.#offered?.get(server)?.version;
+    const version = this.#found?.get(server)?.version;
     const use: OpenServer = { version, lose, onListsChanged };
     const uses = this.#open.get(server) ?? new Set();
     this.#open.set(server, uses.add(use));
@@ -148,7 +148,7 @@ class RemoteHost {
   }
 
   report(named: readonly string[]): HostReport {
-    const refused = [...(this.#offered?.keys() ?? [])].filter((server) => !named.includes(server));
+    const refused = [...(this.#found?.keys() ?? [])].filter((server) => !named.includes(server));
     const away = this.#isAway ? (this.#awaySince ?? this.#startedAt) : undefined;
     return {
       host: this.#label,
@@ -165,17 +165,17 @@ class RemoteHost {
   }
 
   get #isAway(): boolean {
-    return this.#offered === undefined;
+    return this.#found === undefined;
   }
 
   /** Says why a server takes no calls; `undefined` if it does. */
   #problemOf(server: string): string | undefined {
-    if (!this.#offered) {
+    if (!this.#found) {
       const since = new Date(this.#awaySince ?? this.#startedAt).toISOString();
       const how = this.#wasSeen ? 'has been away' : 'has not been seen';
       return `host '${this.#label}' ${how} since ${since}`;
     }
-    const found = this.#offered.get(server);
+    const found = this.#found.get(server);
     if (!found) return `host '${this.#label}' has no server '${server}'`;
     if (found.state === 'ready' || found.state === 'idle') return undefined;
     return `on host '${this.#label}' it is ${found.state.replaceAll('_', ' ')}${found.problem === undefined ? '' : `: ${found.problem}`}`;
@@ -209,13 +209,13 @@ class RemoteHost {
   }
 
   #heard(servers: HostedReply['servers']): void {
-    if (!this.#offered) this.#deps.log({ event: 'host_there', host: this.#label });
-    this.#offered = new Map(servers.map((one) => [one.server, one]));
+    if (!this.#found) this.#deps.log({ event: 'host_there', host: this.#label });
+    this.#found = new Map(servers.map((one) => [one.server, one]));
     this.#awaySince = undefined;
     this.#wasSeen = true;
     for (const [server, uses] of this.#open) {
       const problem = this.#problemOf(server);
-      const version = this.#offered.get(server)?.version;
+      const version = this.#found.get(server)?.version;
       for (const use of uses) {
         if (problem !== undefined) use.lose(problem);
         else if (use.version !== version) use.onListsChanged();
@@ -227,9 +227,9 @@ class RemoteHost {
   #missed(askedAt: number): void {
     const { now, log } = this.#deps;
     this.#awaySince ??= askedAt;
-    if (now() - this.#awaySince < graceMs || !this.#offered) return;
+    if (now() - this.#awaySince < graceMs || !this.#found) return;
     log({ event: 'host_away', host: this.#label });
-    this.#offered = undefined;
+    this.#found = undefined;
     for (const [server, uses] of this.#open) for (const use of uses) use.lose(this.#problemOf(server)!);
   }
 

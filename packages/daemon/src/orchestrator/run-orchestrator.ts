@@ -76,7 +76,7 @@ export interface RunOrchestratorOptions {
 
 /** An orchestrator that runs in this process until it is disposed. */
 export interface RunningOrchestrator extends AsyncDisposable {
-  /** Resolves when every MCP server has answered or failed for the first time, and with what they offer. */
+  /** Resolves when every MCP server has answered or failed for the first time, and with what they list. */
   readonly ready: Promise<OrchestratorReport>;
   /** Resolves with the reason when the connection to the broker is closed for good, or the journal can't be written any more. */
   readonly ended: Promise<Error>;

@@ -1,13 +1,13 @@
 import {
   type HostedList,
   type HostedListReply,
+  type McpContentMethod,
   messageOf,
-  type OfferMethod,
   SignalboxError,
 } from '@signalbox/protocol';
 import type { RemoteServerConfig } from '../config/server-config.ts';
 import type { EntryPage } from '../inventory/entry-list.ts';
-import { type ReadOffers, readOfferList } from '../inventory/offer-list.ts';
+import { type ReadMcpContent, readMcpContent } from '../inventory/mcp-content-list.ts';
 import { listLimitsOf } from '../inventory/tool-filter.ts';
 import { readToolList, type ToolList } from '../inventory/tool-list.ts';
 import { SessionLoss } from '../sdk/session-loss.ts';
@@ -19,7 +19,7 @@ const maxInstructions = 4_000;
 /** A request to a server elsewhere: a call of a tool, or a request of another method. */
 export type RemoteRequest = { args: Record<string, unknown> } & (
   | { tool: string; method?: undefined }
-  | { method: OfferMethod; tool?: undefined }
+  | { method: McpContentMethod; tool?: undefined }
 );
 
 /** A server that an orchestrator with a label hosts. */
@@ -85,8 +85,8 @@ export class RemoteConnection implements ServerConnection {
     }, listLimitsOf(this.#config));
   }
 
-  async listOffers(limits: RequestLimits): Promise<ReadOffers> {
-    const list = await readOfferList(
+  async listMcpContent(limits: RequestLimits): Promise<ReadMcpContent> {
+    const list = await readMcpContent(
       (name, cursor) => this.#page(name, cursor, limits),
       (kind) => this.#kinds?.includes(kind) ?? false,
       listLimitsOf(this.#config),
@@ -98,7 +98,11 @@ export class RemoteConnection implements ServerConnection {
   /** Changes of resources elsewhere are not reported. */
   async follow(): Promise<void> {}
 
-  request(method: OfferMethod, args: Record<string, unknown>, request: ToolRequest): Promise<ServerAnswer> {
+  request(
+    method: McpContentMethod,
+    args: Record<string, unknown>,
+    request: ToolRequest,
+  ): Promise<ServerAnswer> {
     return this.#send({ method, args }, request);
   }
 

@@ -228,7 +228,7 @@ async function openHttp(
           ...own,
           declared,
           questions: options.questionsOf(declared),
-          onOffersChanged: () => {},
+          onMcpContentChanged: () => {},
           onResourceUpdated: () => {},
         }),
       onFailed: (reason) => options.onNoise(`no session of an older revision: ${reason}`),
@@ -238,7 +238,7 @@ async function openHttp(
 
 /**
  * Workaround for the SDK 2.4.0: it ignores the signal while it asks for the revision, so an abort closes the transport. Rejects with
- * `serves_itself` if the server is a worker's face: its tools are ours, and listing them would offer ours again, round after round.
+ * `serves_itself` if the server is a worker's face: its tools are ours, and listing them would list ours again, round after round.
  */
 async function shakeHands(
   client: Client,

@@ -7,9 +7,9 @@ import {
   type Hosted,
   type HostedListReply,
   type HostedReply,
+  type McpContentRequest,
   type McpReply,
   type McpRequest,
-  type OfferRequest,
   type Sender,
   servesCalls,
   type ToolCallError,
@@ -55,7 +55,7 @@ export function refuseMisplaced(
 /** Answers which servers there are, in what state. */
 export function answerHosted({ host }: HostedDeps): McpReply {
   const data: HostedReply = {
-    servers: host.offered().map(({ server, state, version, problem }) => ({
+    servers: host.contents().map(({ server, state, version, problem }) => ({
       ...{ server, state, version },
       ...(problem !== undefined && { problem: problem.slice(0, 1_000) }),
     })),
@@ -68,21 +68,21 @@ export async function answerHostedList(
   { host }: HostedDeps,
   { server, list, after = 0 }: Extract<McpRequest, { op: 'hosted_list' }>,
 ): Promise<McpReply> {
-  const find = () => host.offered().find((one) => one.server === server);
+  const find = () => host.contents().find((one) => one.server === server);
   if (find()?.isKnown === false) await host.start(server);
-  const offered = find();
-  if (!offered) return { error: noServer(server) };
+  const found = find();
+  if (!found) return { error: noServer(server) };
   const entries: object[] = [];
   let bytes = 0;
-  for (const entry of offered[list].slice(after)) {
+  for (const entry of found[list].slice(after)) {
     if (bytes >= pageBytes) break;
     bytes += Buffer.byteLength(JSON.stringify(entry));
     entries.push(entry);
   }
-  const { instructions, prompts, resources, templates } = offered;
+  const { instructions, prompts, resources, templates } = found;
   const data: HostedListReply = {
     entries,
-    more: after + entries.length < offered[list].length,
+    more: after + entries.length < found[list].length,
     ...(list === 'tools' && {
       ...(instructions !== undefined && { instructions }),
       kinds: [
@@ -108,10 +108,10 @@ export async function namedHere({ host }: Pick<HostedDeps, 'host'>, body: CallRe
 }
 
 /** Asks a server for a resource, a prompt or a completion. The orchestrator that passes the request on has judged it. Never rejects. */
-export async function serveHostedOffer(
+export async function serveHostedContent(
   { host, scheduler, callTimeoutMs, maxReplyBytes }: HostedDeps,
   request: ServedRequest,
-  { method, params, round, meta, hosted }: OfferRequest & { hosted: Hosted },
+  { method, params, round, meta, hosted }: McpContentRequest & { hosted: Hosted },
 ): Promise<ServeAnswer> {
   const { server, caller = request.message.from } = hosted;
   const turn = await scheduler.run({ worker: caller.agent, server }, request.cancellation, async () => {

@@ -45,6 +45,8 @@ export interface ServerOperationDeps {
   hosts: (() => HostReport[]) | undefined;
   /** Why the newest configuration is not in force; `undefined` if it is. */
   configProblem: () => ServersReply['config_problem'];
+  /** The keys of the configuration that a restart puts in force; `undefined` if there are none. */
+  restartNeeded: () => ServersReply['restart_needed'];
   /** The longest reply that can be delivered, in bytes. */
   maxReplyBytes: () => number;
 }
@@ -61,6 +63,7 @@ export async function answerServers(deps: ServerOperationDeps, asker: Sender): P
   const unread = asker.role === 'operator' ? (deps.unreadFiles?.() ?? []) : [];
   const hosts = deps.hosts?.() ?? [];
   const configProblem = deps.configProblem();
+  const restartNeeded = deps.restartNeeded();
   const { waiting = 0, oldestAt, deadlineAt } = deps.approvals?.summary() ?? {};
   const data: ServersReply = {
     servers,
@@ -74,6 +77,7 @@ export async function answerServers(deps: ServerOperationDeps, asker: Sender): P
     ...(hosts.length > 0 && { hosts }),
     ...(unread.length > 0 && { unread_files: unread.slice(0, maxUnreadFiles) }),
     ...(configProblem && { config_problem: configProblem }),
+    ...(restartNeeded && { restart_needed: restartNeeded }),
     ...(all.length > 0 && { holds: all.map(holdText) }),
   };
   return { data };
@@ -113,7 +117,7 @@ export async function answerServer(
 }
 
 /**
- * Lists the tools that every server offers now. Servers that were not needed yet are started for this. A cursor requests a further page of
+ * Lists the tools that every server lists now. Servers that were not needed yet are started for this. A cursor requests a further page of
  * the last answer.
  */
 export async function answerDiscover(

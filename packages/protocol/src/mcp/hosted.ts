@@ -60,7 +60,7 @@ export const hostedListReplySchema = z.object({
   kinds: z
     .array(z.enum(['prompts', 'resources']))
     .optional()
-    .describe('What the server offers beside tools, with its first tools.'),
+    .describe('What the server has beside tools, with its first tools.'),
 });
 /** The answer to op `hosted_list`, in `data`: a page of a server's list. */
 export type HostedListReply = z.infer<typeof hostedListReplySchema>;

@@ -78,25 +78,23 @@ export const serverReportSchema = z.object({
         tool: z.string().optional(),
         message: z.string(),
         withheld: z.literal(true).optional().describe('It is withheld until its definition is accepted.'),
-        mended: z.literal(true).optional().describe('It is offered, in a form that clients accept.'),
+        mended: z.literal(true).optional().describe('It is shown, in a form that clients accept.'),
       }),
     )
     .describe(
-      'Tools that are left out, or not offered as the server describes them, and why; at most some twenty.',
+      'Tools that are left out, or not shown as the server describes them, and why; at most some twenty.',
     ),
   unshown: z
     .array(unshownSchema)
     .optional()
-    .describe('Tools that agents are offered, and that certain clients do not show as they are meant.'),
+    .describe('Tools that agents see, and that certain clients do not show as they are meant.'),
   tool_changes: z
     .array(toolChangeSchema)
     .describe('Tools whose definition changed while this orchestrator ran, newest first; at most twenty.'),
   definitions: z
     .object({ pinned: z.number(), withheld: z.number() })
     .optional()
-    .describe(
-      'Of a server with `definitions: pin`: how many definitions are offered as pinned, and withheld.',
-    ),
+    .describe('Of a server with `definitions: pin`: how many definitions are shown as pinned, and withheld.'),
   in_flight: z.number(),
   waiting: z.number().describe('Calls that wait in the orchestrator until the server takes another call.'),
   consecutive_failures: z.number(),
@@ -174,6 +172,12 @@ export const serversReplySchema = z.object({
     .optional()
     .describe(
       'Why the configuration file as it is now is not in force, and since when in epoch milliseconds. Absent if it is.',
+    ),
+  restart_needed: z
+    .object({ since: z.number(), keys: z.array(z.string()) })
+    .optional()
+    .describe(
+      'The keys of the configuration whose present values take effect after a restart only, and since when in epoch milliseconds. Absent if there are none.',
     ),
   holds: z
     .array(z.string())

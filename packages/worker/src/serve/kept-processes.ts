@@ -1,5 +1,6 @@
 import { startTimer } from '@signalbox/client/internal';
 import { longestTimerMs } from '@signalbox/serving';
+import type { KeptProcess } from './serve-status.ts';
 import type { TalkedProcess } from './talked-process.ts';
 import type { TurnTask } from './turn-task.ts';
 
@@ -8,6 +9,8 @@ export interface KeptProcessesOptions {
   keepMs: number;
   /** The group whose messages the agents share. Any of them may take the next turn of a thread. */
   group?: string | undefined;
+  /** Returns epoch milliseconds. */
+  now?: () => number;
 }
 
 /** The agent and the thread of a kept process. */
@@ -18,6 +21,7 @@ interface Place {
 
 interface Entry extends Place {
   readonly process: TalkedProcess;
+  readonly since: number;
   readonly tell: TurnTask['onKeptEnded'];
   cancelTimer: () => void;
 }
@@ -29,6 +33,7 @@ export class KeptProcesses {
   #entries: Entry[] = [];
   #changes = 0;
   readonly #closed = new Set<string>();
+  readonly #listeners = new Map<string, (kept: readonly KeptProcess[]) => void>();
 
   constructor(options: KeptProcessesOptions) {
     this.#options = options;
@@ -39,25 +44,26 @@ export class KeptProcesses {
     return this.#changes;
   }
 
-  /** The number of processes that are kept for an agent. */
-  countOf(agent: string): number {
-    return this.#entries.filter((entry) => entry.agent === agent).length;
+  /** Calls `listener` with the processes that are kept for an agent, the one that waits longest first, whenever they have changed. */
+  onChange(agent: string, listener: (kept: readonly KeptProcess[]) => void): void {
+    this.#listeners.set(agent, listener);
   }
 
   /** Keeps a process after a turn. Returns false if it is not to be kept. */
   put(
     process: TalkedProcess,
-    place: Place & { since: number | undefined; tell: TurnTask['onKeptEnded'] },
+    place: Place & { changes: number | undefined; tell: TurnTask['onKeptEnded'] },
   ): boolean {
-    const { agent, thread, since, tell } = place;
-    if (since !== this.#changes || this.#closed.has(agent)) return false;
-    const { keepMs } = this.#options;
-    const entry: Entry = { process, agent, thread, tell, cancelTimer: () => {} };
+    const { agent, thread, changes, tell } = place;
+    if (changes !== this.#changes || this.#closed.has(agent)) return false;
+    const { keepMs, now = Date.now } = this.#options;
+    const entry: Entry = { process, agent, thread, since: now(), tell, cancelTimer: () => {} };
     entry.cancelTimer = startTimer(
       () => void this.#end([entry], 'no turn of its thread came in time'),
       Math.min(keepMs, longestTimerMs),
     );
     this.#entries.push(entry);
+    this.#changed(agent);
     void process.exited.then(() => this.#end([entry], 'it ended by itself'));
     return true;
   }
@@ -106,7 +112,15 @@ export class KeptProcesses {
     if (!this.#entries.includes(entry)) return false;
     entry.cancelTimer();
     this.#entries = this.#entries.filter((one) => one !== entry);
+    this.#changed(entry.agent);
     return true;
+  }
+
+  #changed(agent: string): void {
+    const own = this.#entries.filter((entry) => entry.agent === agent);
+    this.#listeners.get(agent)?.(
+      own.map(({ process, thread, since }) => ({ pid: process.pid, thread, since })),
+    );
   }
 
   async #end(entries: readonly Entry[], why: string): Promise<void> {

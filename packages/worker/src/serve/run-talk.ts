@@ -21,7 +21,7 @@ export async function runTalk(
   const { thread, signal } = task;
   const keeps = kept !== undefined && face !== undefined && thread !== undefined;
   const prepare = () => TalkedProcess.prepare(task, options, { talk, keeps });
-  const since = kept?.changes;
+  const changes = kept?.changes;
   let process = last ?? (await prepare());
   let isKept = false;
   try {
@@ -46,7 +46,7 @@ export async function runTalk(
       isKept = kept.put(process, {
         agent: setup.agent,
         thread,
-        since,
+        changes,
         tell: (ended) => task.onKeptEnded(ended),
       });
     return end;

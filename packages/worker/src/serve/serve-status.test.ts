@@ -4,7 +4,11 @@ import { ServeStatus } from './serve-status.ts';
 
 interface Shown {
   turns: number;
-  private: { running: { id: string; since: number; calls?: { title: string }[] }[] };
+  kept?: number;
+  private: {
+    running: { id: string; since: number; calls?: { title: string }[] }[];
+    kept?: { pid: number; thread: string; since: number }[];
+  };
 }
 
 test('A status has the oldest turns that it has room for, and their open uses of tools in the room that is left.', () => {
@@ -44,4 +48,25 @@ test('A status has the oldest turns that it has room for, and their open uses of
   expect(part.running.length).toBeGreaterThan(4);
   for (let turn = 2; turn <= 64; turn++) status.turnEnded(turn);
   expect(shown().private.running[0]?.calls).toHaveLength(3);
+});
+
+test('A status counts all kept processes, and names those that it has room for, the one that waits longest first.', () => {
+  let announced: unknown;
+  const announce = (told: unknown): void => {
+    announced = told;
+  };
+  const status = new ServeStatus({ announce }, 'gemini');
+  const shown = (): Shown => JSON.parse(JSON.stringify(announced));
+  const process = (pid: number) => ({ pid, thread: `${pid}-${'t'.repeat(60)}`, since: pid });
+  status.kept([process(1)]);
+  expect(shown()).toMatchObject({ kept: 1, private: { running: [], kept: [process(1)] } });
+  status.kept(Array.from({ length: 64 }, (_, at) => process(at + 1)));
+  expect(JSON.stringify(announced).length).toBeLessThanOrEqual(frameLimits.statusLength);
+  const named = shown().private.kept ?? [];
+  expect(shown().kept).toBe(64);
+  expect(named.map(({ pid }) => pid)).toEqual(named.map((_, at) => at + 1));
+  expect(named.length).toBeGreaterThan(10);
+  status.kept([]);
+  expect(shown()).not.toHaveProperty('kept');
+  expect(shown().private).toEqual({ running: [] });
 });

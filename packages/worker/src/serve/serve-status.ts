@@ -19,14 +19,22 @@ export interface OpenCall {
   status: string;
 }
 
+/** A process that waits for the next turn of its thread. `since` in epoch milliseconds. */
+export interface KeptProcess {
+  pid: number | undefined;
+  thread: string;
+  since: number;
+}
+
 /** The most open uses of tools that are shown of one turn. */
 const maxCalls = 8;
 const titleLength = 80;
 
 /**
- * Announces what a served agent does, as `agents` shows it: `{worker: 'serve', command, turns, waiting, asking?, failing_since?,
- * failing_reason?, last_output_at?, last_output?, private: {running}}`. `running` has as many of the turns and their open uses of tools as
- * a status has room for, the oldest first. It is private: who knows the name of a thread may write to it.
+ * Announces what a served agent does, as `agents` shows it: `{worker: 'serve', command, turns, waiting, asking?, kept?, failing_since?,
+ * failing_reason?, last_output_at?, last_output?, private: {running, kept?}}`. `running` has as many of the turns and their open uses of
+ * tools as a status has room for, the oldest first, and `kept` as many of the processes as fit then. They are private: who knows the name
+ * of a thread may write to it.
  */
 export class ServeStatus {
   readonly #client: Pick<BrokerClient, 'announce'>;
@@ -36,6 +44,7 @@ export class ServeStatus {
   #failing: { since: number; reason: string } | undefined;
   #counts = { waiting: 0, running: 0 };
   #asking = 0;
+  #kept: readonly KeptProcess[] = [];
   #tail: OutputTail | undefined;
   #outputAt: number | undefined;
 
@@ -86,6 +95,12 @@ export class ServeStatus {
     this.#announce();
   }
 
+  /** Records the processes that wait for the next turns of their threads. */
+  kept(processes: readonly KeptProcess[]): void {
+    this.#kept = processes;
+    this.#announce();
+  }
+
   /** Records that the program is failing, and why; `undefined` if it works again. */
   failing(reason: string | undefined): void {
     const since = this.#failing?.since ?? this.#now();
@@ -107,27 +122,36 @@ export class ServeStatus {
 
   #status(): object {
     const running: ShownTurn[] = [];
+    const kept: KeptProcess[] = [];
     const status = {
       worker: 'serve',
       command: this.#command,
       turns: this.#counts.running,
       waiting: this.#counts.waiting,
       ...(this.#asking > 0 && { asking: this.#asking }),
+      ...(this.#kept.length > 0 && { kept: this.#kept.length }),
       ...(this.#failing && {
         failing_since: this.#failing.since,
         failing_reason: this.#failing.reason.slice(0, lineLength),
       }),
       ...(this.#tail && { last_output_at: this.#outputAt, last_output: this.#tail.lastLine(lineLength) }),
-      private: { running },
+      private: { running, ...(this.#kept.length > 0 && { kept }) },
     };
     const isTooLong = (): boolean => JSON.stringify(status).length > frameLimits.statusLength;
     const turns = [...this.#running.values()];
-    for (const { shown } of turns) {
-      running.push({ ...shown });
-      if (!isTooLong()) continue;
-      running.pop();
-      break;
-    }
+    const addWhileFits = <T>(list: T[], items: readonly T[]): void => {
+      for (const item of items) {
+        list.push(item);
+        if (!isTooLong()) continue;
+        list.pop();
+        return;
+      }
+    };
+    addWhileFits(
+      running,
+      turns.map(({ shown }) => ({ ...shown })),
+    );
+    addWhileFits(kept, this.#kept);
     for (const [at, turn] of running.entries()) {
       const calls = turns[at]?.calls() ?? [];
       for (const { title, status: state } of calls.slice(0, maxCalls)) {

@@ -103,7 +103,7 @@ export async function startServers(
   const { maxProcesses } = orchestrator;
   const host = resources.use(
     startMcpHost({
-      // A trial offers nothing to anybody, and pins nothing.
+      // A trial shows nothing to anybody, and pins nothing.
       servers: Object.fromEntries(
         servers.map(([name, entry]) => [name, { ...entry, definitions: 'follow' }]),
       ),

@@ -2,7 +2,7 @@ import type { Approval } from '@signalbox/protocol';
 import { toolLabel } from '@signalbox/protocol/tool-label';
 import { useResource } from '../../model/resource.ts';
 import { hrefOf } from '../../model/route.ts';
-import { canDecide, canLook } from '../../model/session.ts';
+import { canDecide, canLook } from '../../model/sign-in.ts';
 import { Age, Ago } from '../../parts/age.tsx';
 import { Countdown } from '../../parts/countdown.tsx';
 import { Drawer, Facts } from '../../parts/drawer.tsx';

@@ -1,7 +1,7 @@
 import { type ConnectedAgent, isGroup } from '@signalbox/protocol';
 import type { WaitingAgent } from '../waiting-agents.ts';
 import type { FailedProgram } from './failed-programs.ts';
-import { type ServedTurn, type WorkerStatus, workerStatus } from './worker-status.ts';
+import { type KeptProcess, type ServedTurn, type WorkerStatus, workerStatus } from './worker-status.ts';
 
 /** One agent with all its connections, or a group with mail. Times are epoch milliseconds. */
 export interface AgentSummary {
@@ -18,6 +18,10 @@ export interface AgentSummary {
   turns?: ServedTurn[];
   /** The number of its turns' questions that wait for a person. Absent if there is none. */
   asking?: number;
+  /** The number of its processes that wait for the next turns of their threads. Absent if there is none. */
+  kept?: number;
+  /** Those processes, as many as a status has room for; empty for observers. Absent if there is none. */
+  kept_processes?: KeptProcess[];
   /** The hold on the agent: who placed it, when and why. Absent if there is none, or the agent is not connected. */
   on_hold?: string;
   /** True if its tool calls go directly to an orchestrator on its machine, on a lane. */
@@ -120,6 +124,7 @@ function connectedSummary(
   const counted = served.length > 0 ? served : statuses;
   const running = counted.reduce((sum, status) => sum + runningCalls(status), 0);
   const asking = served.reduce((sum, { asking = 0 }) => sum + asking, 0);
+  const kept = served.reduce((sum, one) => sum + (one.kept ?? 0), 0);
   const output = lastOutput(statuses);
   const restarts = statuses.flatMap((status) => (status.worker === 'run' ? (status.restarts ?? []) : []));
   const failing = failingOf(served);
@@ -131,6 +136,7 @@ function connectedSummary(
     running,
     ...(served.length > 0 && { turns: served.flatMap((one) => one.private?.running ?? []) }),
     ...(asking > 0 && { asking }),
+    ...(kept > 0 && { kept, kept_processes: served.flatMap((one) => one.private?.kept ?? []) }),
     ...(onHold !== undefined && { on_hold: onHold }),
     ...(connections.some(({ lane }) => lane) && { lane: true as const }),
     connected_at: Math.min(...connections.map((one) => one.connected_at)),

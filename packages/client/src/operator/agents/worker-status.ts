@@ -22,13 +22,18 @@ const servedTurnSchema = z.object({
   since: z.number(),
   calls: z.array(z.object({ title: z.string(), status: z.string() })).optional(),
 });
-const privateSchema = z.object({ running: z.array(servedTurnSchema) });
+const keptProcessSchema = z.object({ pid: z.int().optional(), thread: z.string(), since: z.number() });
+const privateSchema = z.object({
+  running: z.array(servedTurnSchema),
+  kept: z.array(keptProcessSchema).optional(),
+});
 const serveSchema = z.object({
   worker: z.literal('serve'),
   command: z.string(),
   turns: z.int().min(0),
   private: privateSchema.optional(),
   asking: z.int().min(1).optional(),
+  kept: z.int().min(1).optional(),
   failing_since: z.number().optional(),
   failing_reason: z.string().optional(),
   last_output_at: z.number().optional(),
@@ -43,6 +48,9 @@ const schema = z.discriminatedUnion('worker', [faceSchema, runSchema, serveSchem
  */
 export type ServedTurn = z.infer<typeof servedTurnSchema>;
 
+/** A process of a served agent that waits for the next turn of its thread, since a time in epoch milliseconds of the machine it is on. */
+export type KeptProcess = z.infer<typeof keptProcessSchema>;
+
 /** The parts of a worker's announced status that are shown. */
 export type WorkerStatus = z.infer<typeof schema>;
 
@@ -51,7 +59,9 @@ export function workerStatus(announced: unknown): WorkerStatus | undefined {
   return schema.safeParse(announced).data;
 }
 
-/** Reads the running turns in the private part of an announced status; returns `undefined` for that of another program. */
-export function servedTurnsOf(part: unknown): ServedTurn[] | undefined {
-  return privateSchema.safeParse(part).data?.running;
+/** Reads the running turns and the kept processes in the private part of an announced status; `undefined` for that of another program. */
+export function servedParts(
+  part: unknown,
+): { running: ServedTurn[]; kept?: KeptProcess[] | undefined } | undefined {
+  return privateSchema.safeParse(part).data;
 }

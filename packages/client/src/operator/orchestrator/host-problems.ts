@@ -1,6 +1,6 @@
 import type { HostReport } from '@signalbox/protocol';
 
-/** Says what is wrong with the orchestrators of a label, a sentence each: that none is there, and what it may not offer. */
+/** Says what is wrong with the orchestrators of a label, a sentence each: that none is there, and what it may not serve. */
 export function hostProblems({
   host,
   servers,
@@ -15,6 +15,6 @@ export function hostProblems({
     ...(since === undefined ? [] : [`host ${host} ${how} since ${new Date(since).toISOString()}${tools}`]),
     ...(refused.length === 0
       ? []
-      : [`host ${host} offers ${names}, which hosts.${host} of the configuration does not name: refused`]),
+      : [`host ${host} serves ${names}, which hosts.${host} of the configuration does not name: refused`]),
   ];
 }

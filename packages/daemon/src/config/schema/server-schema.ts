@@ -74,14 +74,14 @@ const policyShape = {
     .describe('false: its tools can be called by their exact names, but are not listed'),
   includeTools: ownToolPatterns
     .optional()
-    .describe("the server's own tool names, or patterns with *, that are offered; default all"),
+    .describe("the server's own tool names, or patterns with *, that are shown; default all"),
   excludeTools: ownToolPatterns
     .optional()
     .describe("the server's own tool names, or patterns with *, that are not, even if includeTools has them"),
   prefix: z
     .boolean()
     .optional()
-    .describe('false: its tools are offered under their own names, without mcp_SERVER__'),
+    .describe('false: its tools are shown under their own names, without mcp_SERVER__'),
   definitions: z
     .enum(['follow', 'pin'])
     .optional()
@@ -116,16 +116,16 @@ export const serverLimitsSchema = z.strictObject({
     .describe(
       'bytes of the definition of one tool, prompt, resource or template as JSON; a larger one is left out; default 65536',
     ),
-  tools: limit.optional().describe('tools that are offered; further ones are left out; default 1000'),
+  tools: limit.optional().describe('tools that are shown; further ones are left out; default 1000'),
   toolListBytes: bytes
     .optional()
     .describe(
       'bytes of the definitions of all its tools, and of each other list; further ones are left out; default 4194304',
     ),
-  prompts: limit.optional().describe('prompts that are offered; further ones are left out; default 1000'),
+  prompts: limit.optional().describe('prompts that are shown; further ones are left out; default 1000'),
   resources: limit
     .optional()
-    .describe('resources, and templates, that are offered; further ones are left out; default 10000'),
+    .describe('resources, and templates, that are shown; further ones are left out; default 10000'),
   answerBytes: bytes
     .optional()
     .describe(

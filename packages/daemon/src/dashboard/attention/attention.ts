@@ -53,7 +53,7 @@ export interface AttentionItem {
   isFailure?: true;
   /** Absent if a look is enough, or nothing can be done here. */
   action?: AttentionAction;
-  /** The definitions that an acceptance offers, each with its differences from the pinned one. */
+  /** The definitions that an acceptance shows to agents, each with its differences from the pinned one. */
   definitions?: readonly DefinitionReport[];
   /** The call that waits for a decision. Long arguments are cut, and observers are shown none. */
   approval?: Approval;
@@ -201,6 +201,7 @@ function orchestratorItems({
   reason,
   hosts = [],
   config_problem,
+  restart_needed,
 }: OrchestratorStatus): AttentionItem[] {
   if (config_problem) {
     const { since, reason } = config_problem;
@@ -208,7 +209,19 @@ function orchestratorItems({
     return [{ id: 'configuration', level: 'now', who: 'configuration', what, since, link: '/system' }];
   }
   if (state === 'ready') {
-    return hosts.flatMap((one) =>
+    const waiting: AttentionItem[] = restart_needed
+      ? [
+          {
+            id: 'restart',
+            level: 'soon',
+            who: 'configuration',
+            what: `Changes of the configuration wait for a restart: ${restart_needed.keys.join(', ')}`,
+            since: restart_needed.since,
+            link: '/system',
+          },
+        ]
+      : [];
+    const away = hosts.flatMap((one) =>
       hostProblems(one).map((what, at) => ({
         id: `host ${one.host} ${at}`,
         level: 'soon' as const,
@@ -217,6 +230,7 @@ function orchestratorItems({
         link: '/servers',
       })),
     );
+    return [...waiting, ...away];
   }
   const what =
     state === 'silent'
@@ -260,7 +274,7 @@ function serverItem(server: ServerReport): AttentionItem[] {
   if (problems.length === 0) return [];
   const [first] = problems;
   const example = `${first?.tool === undefined ? '' : `${first.tool}: `}${first?.message}`;
-  const what = `${counted(problems.length, 'tool')} left out, or not offered as the server describes: ${example}`;
+  const what = `${counted(problems.length, 'tool')} left out, or not shown as the server describes: ${example}`;
   return [{ id: `tools ${name}`, level: 'soon', what, ...about }];
 }
 
@@ -277,7 +291,7 @@ function withheldItems(withheld: DefinitionsReply | undefined): AttentionItem[] 
     const what =
       changed > 0
         ? `The server has changed ${counted(count, 'definition')}, which are withheld from agents until you accept them.`
-        : `The server offers ${counted(count, 'new definition')}, withheld from agents until you accept them.`;
+        : `The server lists ${counted(count, 'new definition')}, withheld from agents until you accept them.`;
     // A person may accept definitions only where all of their differences are shown.
     const isShown = seen !== undefined && count <= shownDefinitions;
     return [
@@ -293,7 +307,7 @@ function withheldItems(withheld: DefinitionsReply | undefined): AttentionItem[] 
             label: 'Accept',
             command: 'definitions/accept',
             params: { server, seen },
-            question: `Offer what ${server} says now?`,
+            question: `Show agents what ${server} says now?`,
           },
         }),
       },

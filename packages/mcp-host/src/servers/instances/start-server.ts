@@ -5,7 +5,7 @@ import { within } from '@signalbox/serving';
 import { instanceFacts, listingInstance } from '../../config/instance-name.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
 import { policyOf } from '../../config/server-policy.ts';
-import type { ReadOffers } from '../../inventory/offer-list.ts';
+import type { ReadMcpContent } from '../../inventory/mcp-content-list.ts';
 import type { ToolList } from '../../inventory/tool-list.ts';
 import { type Declared, declaredBy } from '../../questions/askable.ts';
 import type { QuestionCounts } from '../../questions/question-counts.ts';
@@ -20,7 +20,7 @@ import type { ServerDeps } from '../server-deps.ts';
 import type { StartTrace } from '../starts/start-failure.ts';
 
 /** The longest time for which the tools of a server wait for its lists of prompts and resources, in milliseconds. */
-const maxOffersMs = 10_000;
+const maxMcpContentMs = 10_000;
 
 /**
  * A connection and the tools of its server, or the reason why there is none. In that case no process is left, and `giveUp` is set if
@@ -32,7 +32,7 @@ export type StartResult = Started | FailedStart;
 export interface Started {
   connection: ServerConnection;
   list: ToolList;
-  offers: ReadOffers;
+  mcpContent: ReadMcpContent;
 }
 
 interface FailedStart {
@@ -49,7 +49,7 @@ interface FailedStart {
 export interface StartEvents
   extends Pick<
     ConnectOptions,
-    'signal' | 'onToolsChanged' | 'onOffersChanged' | 'onResourceUpdated' | 'onLogMessage'
+    'signal' | 'onToolsChanged' | 'onMcpContentChanged' | 'onResourceUpdated' | 'onLogMessage'
   > {
   /** Called when its turn has come. */
   onBegun: () => void;
@@ -119,11 +119,14 @@ export async function startServer(
     connection = await started.connection!;
     const leftMs = Math.max(1, Math.ceil(options.timeoutMs - (deps.now() - began)));
     const list = await connection.listTools({ ...options, timeoutMs: leftMs });
-    const offersMs = Math.min(maxOffersMs, Math.max(1, Math.ceil(options.timeoutMs - (deps.now() - began))));
-    const offers = await connection.listOffers({ ...options, timeoutMs: offersMs });
+    const mcpContentMs = Math.min(
+      maxMcpContentMs,
+      Math.max(1, Math.ceil(options.timeoutMs - (deps.now() - began))),
+    );
+    const mcpContent = await connection.listMcpContent({ ...options, timeoutMs: mcpContentMs });
     signal.throwIfAborted();
     if (!connection.isOpen) throw new SignalboxError('server_failed', await connection.lost);
-    return { connection, list, offers };
+    return { connection, list, mcpContent };
   } catch (error) {
     const giveUp = endOf(error);
     if (!connection) {
@@ -165,7 +168,7 @@ async function connect(
   if (!connectRemote) throw new SignalboxError('server_failed', `no orchestrator with a label can be asked`);
   const onListsChanged = (): void => {
     options.onToolsChanged();
-    options.onOffersChanged();
+    options.onMcpContentChanged();
   };
   return new RemoteConnection(await connectRemote(name, config, { ...options, onListsChanged }), config);
 }
@@ -187,7 +190,7 @@ async function makeDataFolder(path: string): Promise<void> {
 function connectOptions(
   { name, instance, config, authorizer, redact, revision, declared, questions: counts }: StartTarget,
   { tuning, now, log, onProcess, waiting }: ServerDeps,
-  { signal, onToolsChanged, onOffersChanged, onResourceUpdated, onLogMessage, ...events }: StartEvents,
+  { signal, onToolsChanged, onMcpContentChanged, onResourceUpdated, onLogMessage, ...events }: StartEvents,
 ): ConnectOptions {
   const facts = instanceFacts(name, instance);
   const policy = policyOf(config);
@@ -212,7 +215,7 @@ function connectOptions(
     questionsOf: (asked) => questionsOf(asked, false),
     signal,
     onToolsChanged,
-    onOffersChanged,
+    onMcpContentChanged,
     onResourceUpdated,
     onLogMessage,
     timeoutMs: config.startTimeoutMs ?? tuning.startMs,

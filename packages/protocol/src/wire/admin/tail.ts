@@ -64,7 +64,7 @@ export function tailNoticeSchemas() {
     announced: z
       .object({ what: z.literal('announced'), at, from: senderSchema, private: z.unknown().optional() })
       .describe(
-        'A connection announced a status with another member `private`. Only operators get it. `worker serve` tells its running turns there.',
+        'A connection announced a status with another member `private`. Only operators get it. `worker serve` tells its running turns and kept processes there.',
       ),
     missed: z
       .object({ what: z.literal('missed'), at, missed: z.number().describe('How many.') })
