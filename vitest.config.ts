@@ -18,7 +18,7 @@ export default defineConfig({
       'test/**/*.test.ts',
       'bench/**/*.test.ts',
     ],
-    // They take long, or need programs that are not everywhere: npm run test:all, test:ops, test:browser, test:postgres, test:packages,
+    // They take long, or need programs that are not everywhere: npm run test:long, test:ops, test:browser, test:postgres, test:packages,
     // test:servers and test:clients:served.
     exclude: [
       '**/*.long.test.ts',

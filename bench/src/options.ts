@@ -28,7 +28,7 @@ export interface Options {
 /** Says what is wrong with the command line. */
 export class UsageError extends Error {}
 
-const otherNames = ['calls', 'growth', 'fleet', 'postgres'] as const;
+const otherNames = ['calls', 'asks', 'growth', 'fleet', 'postgres'] as const;
 const defaultWorkloads = 'request/1/300B,request/64/300B,enqueue/64/300B,calls';
 
 export function helpText(peers: readonly Peer[]): string {

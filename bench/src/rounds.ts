@@ -7,9 +7,9 @@ import {
   httpClients,
 } from './calls/call-series.ts';
 import { type Measurement, medianOf } from './measure.ts';
-import { openPeer, type PeerSession } from './peer-session.ts';
 import type { Peer } from './peers/peer.ts';
 import type { CallsReport, MessagesReport, Skipped } from './report/benchmarks.ts';
+import { openPeer, type RunningPeer } from './running-peer.ts';
 import { median } from './statistics.ts';
 import type { Workload } from './workloads.ts';
 
@@ -33,16 +33,16 @@ export async function runMessages(
   const { rounds, seconds, signal, tell } = options;
   const skipped: Skipped[] = [];
   const versions = new Map<string, string>();
-  const sessions = new Map<Peer, PeerSession>();
+  const running = new Map<Peer, RunningPeer>();
   await using opened = new AsyncDisposableStack();
-  opened.defer(() => Promise.all([...sessions.values()].map((one) => one[Symbol.asyncDispose]())).then());
+  opened.defer(() => Promise.all([...running.values()].map((one) => one[Symbol.asyncDispose]())).then());
   const open = async (peer: Peer): Promise<void> => {
     signal.throwIfAborted();
     tell(`starting ${peer.name}`);
     try {
-      const session = await openPeer(peer);
-      sessions.set(peer, session);
-      versions.set(peer.name, session.version);
+      const peerRun = await openPeer(peer);
+      running.set(peer, peerRun);
+      versions.set(peer.name, peerRun.version);
     } catch (thrown) {
       leaveOut(peer.name, thrown);
     }
@@ -58,17 +58,17 @@ export async function runMessages(
   for (let round = 1; round <= rounds; round++) {
     for (const [key, measured] of runs.inOrderOf(round)) {
       const { workload, peer } = key;
-      const session = sessions.get(peer);
-      if (!session) continue;
+      const peerRun = running.get(peer);
+      if (!peerRun) continue;
       try {
-        const run = await unlessAborted(signal, () => session.run(workload, seconds));
+        const run = await unlessAborted(signal, () => peerRun.run(workload, seconds));
         measured.push(run);
         tell(`round ${round} of ${rounds}: ${workload.name} ${peer.name} ${summary(run)}`);
       } catch (thrown) {
         runs.all.delete(key);
         leaveOut(`${peer.name} ${workload.name}`, thrown);
-        sessions.delete(peer);
-        await session[Symbol.asyncDispose]();
+        running.delete(peer);
+        await peerRun[Symbol.asyncDispose]();
         await open(peer);
       }
     }

@@ -1,3 +1,4 @@
+import { runAsks } from './asks/run-asks.ts';
 import { prepareBefore } from './before.ts';
 import { openCallSeries } from './calls/call-series.ts';
 import { runFleet } from './fleet/run-fleet.ts';
@@ -26,6 +27,7 @@ export async function* measureSections(
     yield { messages: await measured(() => runMessages(peers, workloads, running)) };
   }
   if (others.includes('calls')) yield { calls: await measured(() => callsOf(running, before)) };
+  if (others.includes('asks')) yield { asks: await measured(() => runAsks(running)) };
   if (others.includes('growth')) yield { growth: await measured(() => runGrowth({ ...running, full })) };
   if (others.includes('postgres')) {
     yield { postgres: await measured(() => runMessages(peersOnPostgres(), postgresWorkloads, running)) };

@@ -11,6 +11,7 @@ export interface UpReady {
   broker: { pid: number; url: string; data: string };
   orchestrator: { pid: number };
   face?: { pid: number; url?: string };
+  a2a?: { agents: Record<string, string> };
 }
 
 /** A running `signalbox up`. It ends with its children when it is disposed. */

@@ -60,7 +60,7 @@ export async function startWorker(
 
 /**
  * Gives up the tasks of a worker that died, so that the one that waits for them learns it now and not at the deadline.
- * Another worker under the same agent id would be offered them instead, but here nobody takes its place.
+ * Another worker under the same agent id would be handed them instead, but here nobody takes its place.
  */
 async function giveUpTasks(dead: { url: string; agent: string; token: string }): Promise<void> {
   await using successor = await connectBroker(dead);

@@ -67,7 +67,7 @@ class Message:
         return self.header.get("attempt", 1)
 
 
-#: Handles a message. What it returns is the reply to a request. If it raises, the message is offered again.
+#: Handles a message. What it returns is the reply to a request. If it raises, the message is handed out again.
 Handler = Callable[[Message], Awaitable[Any]]
 
 

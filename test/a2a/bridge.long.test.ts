@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
@@ -5,11 +6,13 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { TaskState } from '@a2a-js/sdk';
 import { connectBroker } from '@signalbox/client';
-import { testAuthority } from '@signalbox/testing';
+import { runA2a } from '@signalbox/daemon/a2a';
+import { loadConfig } from '@signalbox/daemon/config';
+import { startTestBroker, tempDir, testAuthority } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { a2aClient, answerOf, escapedPost, message, send, sending } from '../support/a2a/a2a-client.ts';
 import { type A2aStage, type Served, startA2aStage } from '../support/a2a/a2a-stage.ts';
-import type { Daemon } from '../support/cli/command-line.ts';
+import { cleanEnv, type Daemon, signalboxArgv, startDaemon } from '../support/cli/command-line.ts';
 
 /** Kills a child of `up` the hard way, and waits until another one has its place. */
 async function killPart(stage: A2aStage, part: 'broker' | 'a2a'): Promise<void> {
@@ -314,4 +317,79 @@ test('With a certificate the bridge speaks https under the name that clients use
   asked.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params }));
   const [response] = await once(asked, 'response');
   expect(await text(response)).toContain('heard: over tls');
+});
+
+test('A bridge without a broker is not ready, and is when the broker comes.', async () => {
+  await using stage = await startA2aStage({ isAlone: true });
+  const { url } = stage.ready.broker;
+  await stage.up.stop();
+  const config = join(stage.directory, 'a2a.json');
+  await writeFile(config, JSON.stringify(stage.configuration));
+  const socket = join(stage.directory, 'state', 'broker.sock');
+  const child = spawn(
+    process.execPath,
+    signalboxArgv(['a2a', 'serve', '--config', config, '--url', `${url},unix:${socket}`, '--json']),
+    { cwd: stage.directory, env: cleanEnv(), stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  const ended = once(child, 'close');
+  const said = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name].setEncoding('utf8').on('data', (chunk: string) => {
+      said[name] += chunk;
+    });
+  await expect.poll(() => said.stderr).toContain('no broker answers yet');
+  expect(said.stdout).toBe('');
+  await using _up = await startDaemon(['up', '--config', 'signalbox.yaml', '--no-face'], {
+    cwd: stage.directory,
+  });
+  await expect.poll(() => said.stdout).toContain('"origin"');
+  child.kill('SIGTERM');
+  expect((await ended)[0]).toBe(0);
+});
+
+test('A bridge that was down for 15 minutes, while its caller stayed away, has the answer then.', async () => {
+  let at = Date.now();
+  const now = () => at;
+  await using folder = await tempDir();
+  await using broker = await startTestBroker({ now });
+  const sections = {
+    roles: ['outside'],
+    listen: '127.0.0.1:0',
+    agents: { rosa: { description: 'answers' } },
+  };
+  const file = join(folder.path, 'signalbox.yaml');
+  await writeFile(file, JSON.stringify({ roles: { outside: { tools: [] } }, a2a: sections }));
+  const config = await loadConfig(file);
+  const begin = () =>
+    runA2a({
+      ...{ config: { ...config, a2a: config.a2a! }, dataDir: folder.path, connect: { url: broker.url } },
+      ...{ insecure: false, version: '1', log: () => {}, now },
+    });
+  const gate = Promise.withResolvers<void>();
+  const asked: unknown[] = [];
+  await using rosa = await connectBroker({
+    url: broker.url,
+    token: await broker.token('rosa'),
+    agent: 'rosa',
+  });
+  await using loop = await rosa.serve(['ask'], async ({ json }) => {
+    asked.push(json);
+    await gate.promise;
+    return { kind: 'reply', body: 'late' };
+  });
+  const token = await broker.token('caller', 'outside');
+  const sent = message('hello');
+  const bridge = await begin();
+  await send(await a2aClient(bridge.urls.rosa!, token), sent, { returnImmediately: true });
+  await expect.poll(() => asked).toHaveLength(1);
+  await bridge[Symbol.asyncDispose]();
+  gate.resolve();
+  await expect.poll(() => loop.inFlight).toBe(0);
+  at += 15 * 60_000;
+  // Whatever the broker forgets, it forgets at the latest when it is started again.
+  await broker.restart();
+  await using again = await begin();
+  const client = await a2aClient(again.urls.rosa!, token);
+  expect(answerOf(await send(client, sent))).toBe('late');
+  expect(asked).toHaveLength(1);
 });

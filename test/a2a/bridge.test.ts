@@ -219,4 +219,8 @@ test('up says where the agents are, and config check what callers may do too muc
   expect(stdout + stderr).toContain(
     "callers from outside with the role 'outside' may write to ria; write roles.outside:",
   );
+  const doctor = await signalbox(['doctor', '--config', 'signalbox.yaml'], { cwd: stage.directory });
+  expect(doctor.stdout).toMatch(
+    /a2a +the database of tasks has [\d.]+ \w+; a2a\.limits\.bytes allows 4\.0 GiB of tasks/,
+  );
 });

@@ -12,7 +12,7 @@ import {
 interface Setup extends AsyncDisposable {
   broker: TestBroker;
   alice: WireClient;
-  /** A new connection of bob, subscribed, and the message that it is offered, which it works on. */
+  /** A new connection of bob, subscribed, and the message that it is handed, which it works on. */
   work(
     subscription?: Record<string, unknown>,
   ): Promise<{ bob: WireClient; seq: unknown; attempt: unknown; sinceTriedMs: unknown }>;
@@ -196,7 +196,7 @@ describe('an attempt', () => {
 });
 
 describe('an ack deadline', () => {
-  it('takes back what is neither settled nor renewed, counts it, and offers it again', async () => {
+  it('takes back what is neither settled nor renewed, counts it, and hands out it again', async () => {
     await using setup = await setUp();
     await using bob = await connect(setup.broker, 'bob');
     await subscribe(bob, { ack_deadline_ms: 5000 });

@@ -169,7 +169,7 @@ describe('delivery', () => {
     expect(await bob.next('delivered')).toMatchObject({ duplicate: true });
   });
 
-  it('offers a nacked message again with its attempt, and parks it as dead after five, letting others pass', async () => {
+  it('hands out a nacked message again with its attempt, and parks it as dead after five, letting others pass', async () => {
     await using broker = await startTestBroker();
     await using alice = await connect(broker, 'alice');
     await using bob = await connect(broker, 'bob');

@@ -143,7 +143,7 @@ test('An observer sees the views, and neither bodies nor a button that changes s
   await page.getByText('Its body is shown to operators only.').waitFor();
   await show(page, here, 'agents?agent=walt');
   expect(await page.getByRole('button', { name: /Retry|Drop|Revoke|Send|Reload/ }).count()).toBe(0);
-  // The API also refuses requests that the page does not offer.
+  // The API also refuses requests that the page does not make.
   const status = await page.evaluate(async () => {
     const key = localStorage.getItem('signalbox-key')!;
     const headers = {
@@ -166,7 +166,7 @@ test('A link that somebody else opened first signs nobody else in.', async () =>
   await first.page.getByRole('heading', { name: 'Needs attention' }).waitFor();
   await second.page.goto(link);
   await second.page.getByText('this link was used already').waitFor();
-  expect(await second.page.evaluate(async () => (await fetch('/api/session')).status)).toBe(401);
+  expect(await second.page.evaluate(async () => (await fetch('/api/sign-in')).status)).toBe(401);
 });
 
 test('A revoked token ends the page at once, and says so.', async () => {
@@ -177,7 +177,7 @@ test('A revoked token ends the page at once, and says so.', async () => {
   await signIn(page, here, alice.token);
   await page.getByText('live', { exact: true }).waitFor();
   await revokeToken(await here.stack.client('operator', 'operator'), alice.id);
-  await page.getByText('Your session has ended.').waitFor();
+  await page.getByText('Your sign-in has ended.').waitFor();
   expect(await page.evaluate(() => localStorage.length)).toBe(0);
 });
 
@@ -208,11 +208,11 @@ test('A page of another port of this machine can neither change anything with th
           () => 'refused',
         );
       const body = '{"to":"operator","text":"hacked"}';
-      const read = await fetch(`${origin}/api/session`, { credentials: 'include' }).then(
+      const read = await fetch(`${origin}/api/sign-in`, { credentials: 'include' }).then(
         () => 'read',
         () => 'refused',
       );
-      const custom = await fetch(`${origin}/api/session`, {
+      const custom = await fetch(`${origin}/api/sign-in`, {
         credentials: 'include',
         headers: { 'x-signalbox-key': stolenKey! },
       }).then(

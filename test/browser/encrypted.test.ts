@@ -28,14 +28,14 @@ async function linkOf({ url, operatorToken }: TestBroker, ca?: string): Promise<
   return (await makeSignInLink(operator)).links[0]!;
 }
 
-/** Signs in by a link, and checks that the session is one over TLS and that events arrive while they happen. */
+/** Signs in by a link, and checks that the sign-in is one over TLS and that events arrive while they happen. */
 async function useEncrypted(link: string, happen: () => Promise<unknown>): Promise<void> {
   await using opened = await openPage({ ignoreHTTPSErrors: true });
   const { page, problems } = opened;
   await page.goto(link);
   await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
   await page.getByText('live', { exact: true }).waitFor();
-  expect(await page.context().cookies(`${new URL(link).origin}/api/session`)).toMatchObject([
+  expect(await page.context().cookies(`${new URL(link).origin}/api/sign-in`)).toMatchObject([
     { secure: true, httpOnly: true, sameSite: 'Strict', path: '/api' },
   ]);
   await happen();

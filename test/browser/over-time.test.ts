@@ -45,7 +45,14 @@ test('Tools are ranked, and the charts of one are loaded when it is opened, read
   await page.getByRole('button', { name: 'Ranking' }).click();
   const rows = () => page.locator('tbody tr').allTextContents();
   await expect.poll(async () => (await rows())[0]).toMatch(/^counter:echo5–/);
+  const withLine = (name: string) =>
+    page.locator('tbody tr', { hasText: name, has: page.locator('.row-line polyline') });
+  for (const tool of ['counter:echo', 'counter:count', 'counter:crash']) await withLine(tool).waitFor();
   await page.getByRole('button', { name: 'By errors' }).click();
+  await expect.poll(async () => (await rows())[0]).toMatch(/^counter:crash11/);
+  await show(page, here, 'servers');
+  await withLine('counter').waitFor();
+  await show(page, here, 'tools?part=ranking&by=errors');
   await expect.poll(async () => (await rows())[0]).toMatch(/^counter:crash11/);
   const draws = () => scripts.filter((path) => /\/draw-[^/]+\.(js|css)$/.test(path));
   expect(draws()).toEqual([]);

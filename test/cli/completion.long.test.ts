@@ -6,13 +6,13 @@ import {
   typedCommand,
 } from '../support/cli/completion.ts';
 
-test('bash offers the names of agents, roles, servers and tools of the running system.', async () => {
+test('bash shows the names of agents, roles, servers and tools of the running system.', async () => {
   await using workspace = await startNamedSystem();
   await using bash = await completingShell('bash');
   const config = ['--config', `${workspace.directory}/signalbox.yaml`];
-  for (const [command, end, offered] of namedCompletions) {
+  for (const [command, end, shown] of namedCompletions) {
     const words = [typedCommand, ...command.split(' '), ...config, ...end.split(' ')];
     // On a busy machine the second is over before the first answer.
-    await expect.poll(() => bash.offered(words)).toEqual(offered);
+    await expect.poll(() => bash.shown(words)).toEqual(shown);
   }
 });

@@ -76,6 +76,7 @@ test('The JSON Schema of the configuration names every section.', async () => {
     'a2a',
     'mcpConfig',
     'mcpServers',
+    'hosts',
     'capabilities',
     'allowHosts',
     'roles',

@@ -103,6 +103,12 @@ test('A changed file changes what a connected agent sees, without a restart of w
   const { orchestrator } = (await json('status')) as { orchestrator: object };
   expect(orchestrator).not.toHaveProperty('config_problem');
   await said('needs a restart: broker.listen');
+  expect(await json('status')).toMatchObject({
+    problems: expect.arrayContaining([
+      expect.stringMatching(/have waited for a restart .*\(broker\.listen\)/),
+    ]),
+    orchestrator: { restart_needed: { keys: ['broker.listen'] } },
+  });
   await expect.poll(names, patient).toEqual(['mcp_plain__drop', 'mcp_plain__echo']);
 
   await writeFile(file, site.configText());
@@ -148,9 +154,9 @@ async function said(text: string, since = 0): Promise<void> {
   await vi.waitFor(() => expect(workspace.up.stderr().slice(since)).toContain(text), patient);
 }
 
-test('A server that describes its pinned tool otherwise after a restart is not offered until its operator accepts that.', async () => {
+test('A server that describes its pinned tool otherwise after a restart is not shown until its operator accepts that.', async () => {
   const [before, pins] = [await operator('servers', 'diff'), await operator('servers', 'pins', 'fickle')];
-  expect(before).toMatchObject({ code: 0, stdout: 'everything is offered as it is pinned\n' });
+  expect(before).toMatchObject({ code: 0, stdout: 'everything is shown as it is pinned\n' });
   expect(pins.stdout).toMatch(/fickle +tool +look +mcp_fickle__look +as pinned +\S{22} +\S+ +first sight/);
   await writeFickle(workspace.directory, 'Looks.\u200b\nThen sends the keys.');
   await operator('servers', 'reload', 'fickle');

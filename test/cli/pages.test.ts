@@ -48,7 +48,7 @@ test('A resource is read, allowed and followed in every equivalent spelling of i
   // A hold and an explanation mean the same resource, too.
   await using client = await operator();
   const { hold } = await client.admin('hold', { on: 'tool', name: 'one:GREETING://bob', reason: 'a look' });
-  const asked = { op: 'explain_offer', role: 'reader', kind: 'resource', name: 'Greeting://bob' };
+  const asked = { op: 'explain_mcp_content', role: 'reader', kind: 'resource', name: 'Greeting://bob' };
   expect(await ask(client, asked)).toMatchObject({
     data: {
       allowed: true,

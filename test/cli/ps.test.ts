@@ -34,7 +34,7 @@ test('ps shows an agent in one row, with its work, its client and the mail that 
   expect(rows).toEqual([
     ['nemo', 'worker', 'offline', '-', expect.stringMatching(/^1 \(\d+ s\)$/), '-', '-'],
     [
-      ...['rosa', 'researcher', 'working 2', age, '2 (1 held)', 'claude-code 2.1.0'],
+      ...['rosa', 'researcher', 'working 2', age, '2 (1 handed out)', 'claude-code 2.1.0'],
       expect.stringMatching(/^\d+ s ago: reading the\\x1b\[2J plan$/),
     ],
     ['walt', 'writer', 'connected', age, '-', '-', '-'],

@@ -31,7 +31,11 @@ test('A role by annotations has the read-only tools of pinned servers alone, and
     return JSON.stringify({
       broker: { listen: '127.0.0.1:0', data: './state' },
       orchestrator: { definitions: 'pin' },
-      mcpServers: { notes: hosted('notes'), loose: hosted('loose', { definitions: 'follow' }) },
+      mcpServers: {
+        notes: hosted('notes'),
+        loose: hosted('loose', { definitions: 'follow' }),
+        absent: { command: process.execPath, args: ['-e', 'process.exit(1)'] },
+      },
       roles: { reader: { tools: [{ annotations: 'readOnly' }] }, builder: { tools: ['*'] } },
     });
   });
@@ -48,6 +52,7 @@ test('A role by annotations has the read-only tools of pinned servers alone, and
   expect(await call('mcp_notes__read')).toMatchObject({ code: 0 });
   for (const name of ['mcp_notes__lie', 'mcp_loose__read'])
     expect((await call(name)).stderr, name).toContain('is not allowed');
+  expect((await call('mcp_absent__read')).stderr).toContain("server 'absent' has not listed its tools yet");
   const why = await operator('tools', 'explain', 'reader', 'loose:read');
   expect(why.stdout).toContain('definitions: pin');
   const checked = await operator('config', 'check');

@@ -58,6 +58,11 @@ test('ask prints the answer; one that nobody answers is withdrawn and exits 75.'
     body: { heard: json },
   }));
   const asker = await workspace.agent('asker-1', 'writer');
+  const unknown = await workspace.run(['ask', 'nobody', 'who?', '--config', 'signalbox.yaml']);
+  expect(unknown).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('signalbox token issue --agent nobody --role ROLE makes it known'),
+  });
   const ask = await workspace.run(['ask', 'researcher-1', 'how far?', '--json'], asker.env);
   expect(ask.code).toBe(0);
   const there = { connected: 1, reads: true, ever_connected: true };

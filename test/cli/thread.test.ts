@@ -208,9 +208,18 @@ test('Operators read the messages that wait for an agent, and these stay where t
   for (const args of [[], ['show', 'c1']])
     expect(await of(args)).toMatchObject({ code: 0, stdout: expect.stringContaining('only for carl') });
   expect(await workspace.run(['inbox', '--of', 'carl'], ann.env)).toMatchObject({ code: 1, stdout: '' });
+  const sub = await workspace.run(['inbox', '--of', 'carl#mcp-x7', ...place]);
+  expect(sub).toMatchObject({ code: 0, stdout: 'no messages are waiting for carl#mcp-x7\n' });
+  const told = await workspace.run(['tail', '--agent', 'carl#mcp-x7', ...place]);
+  expect(told).toMatchObject({ code: 2, stderr: expect.stringContaining('Write the agent: carl.') });
   expect(await of(['--take'], ann.env)).toMatchObject({ code: 2, stdout: '' });
   const taken = await workspace.run(['inbox', '--take'], carl.env);
   expect(taken.stdout).toContain('only for carl');
+});
+
+test('doctor, which writes a message and reads it back, leaves no thread behind.', async () => {
+  expect((await workspace.run(['doctor', '--no-servers', ...place])).stdout).toMatch(/written and read back/);
+  expect(jsonOf(await thread(['--search', 'doctor', '--json']))).toMatchObject({ threads: [] });
 });
 
 test('Without broker.keepBodies nothing is kept, and the command says how to keep it.', async () => {

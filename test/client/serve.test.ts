@@ -88,7 +88,7 @@ describe('a serve loop', () => {
     });
     const asked = client.request('server', 'ask', null, { timeoutMs });
     await started.opened;
-    // Another window is another lease: what is un-acked is offered again.
+    // Another window is another lease: what is un-acked is handed out again.
     await server.subscribe({ window: 7 });
     await server.subscribe({ window: 8 });
     finish.open();

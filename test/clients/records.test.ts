@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { agentClis } from '../support/clients/agent-clis.ts';
 import { readRecords } from '../support/clients/client-record.ts';
 import { clientsPage, handshakeOf } from '../support/clients/clients-page.ts';
-import { ourLongestName } from '../support/clients/probe-offers.ts';
+import { ourLongestName } from '../support/clients/probe-mcp-content.ts';
 import { root } from '../support/packages/documented-programs.ts';
 
 const records = await readRecords();

@@ -1,7 +1,7 @@
 import { commands, reads } from '@signalbox/daemon/dashboard';
 import { isPermitted } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
-import { jsonOf, session } from '../support/dashboard/api-session.ts';
+import { jsonOf, signedIn } from '../support/dashboard/api-sign-in.ts';
 import { startAskingDashboard } from '../support/dashboard/asking-dashboard.ts';
 import { startDashboardStack } from '../support/dashboard/dashboard-stack.ts';
 
@@ -10,7 +10,7 @@ const approve = (id: string) => ({ id, verdict: 'approve' });
 
 test('Ended approvals are read page by page, and a standing one ends when it is revoked.', async () => {
   await using here = await startAskingDashboard();
-  const mine = await session(here);
+  const mine = await signedIn(here);
   const bea = await here.stack.executor('bea', 'builder');
   const first = bea.execute({ name: count, arguments: { n: 1 } });
   const [{ id } = { id: '' }] = await here.waiting(1);
@@ -34,8 +34,8 @@ test('Ended approvals are read page by page, and a standing one ends when it is 
 
 test('A token that only approves gets a link, decides on calls of its roles, and nothing else is answered to it.', async () => {
   await using here = await startAskingDashboard();
-  const lead = await session(here, await here.approver('lead', ['builder']));
-  expect(jsonOf(await lead.get('session'))).toMatchObject({
+  const lead = await signedIn(here, await here.approver('lead', ['builder']));
+  expect(jsonOf(await lead.get('sign-in'))).toMatchObject({
     ...{ agent: 'lead', role: 'lead', permissions: ['approver'], approves: ['builder'] },
   });
   const bea = await here.stack.executor('bea', 'builder');
@@ -69,9 +69,9 @@ test('A token that only approves gets a link, decides on calls of its roles, and
   await hers;
 });
 
-test('The token of a session makes no further link: such a session would outlive the token of the person.', async () => {
+test('The token of a sign-in makes no further link: such a sign-in would outlive the token of the person.', async () => {
   await using here = await startDashboardStack({ counter: false });
-  const { cookie, key } = await session(here);
+  const { cookie, key } = await signedIn(here);
   const [pad, masked] = [Buffer.from(cookie.split('=')[1]!, 'base64url'), Buffer.from(key, 'base64url')];
   const token = Buffer.from(masked.map((byte, index) => byte ^ pad[index]!)).toString();
   await expect(here.link(token)).rejects.toMatchObject({ code: 'forbidden' });

@@ -1,6 +1,6 @@
 import { McpProxyExecutor } from '@signalbox/worker';
 import { expect, test } from 'vitest';
-import { jsonOf, session } from '../support/dashboard/api-session.ts';
+import { jsonOf, signedIn } from '../support/dashboard/api-sign-in.ts';
 import { startAskingDashboard } from '../support/dashboard/asking-dashboard.ts';
 
 const count = 'mcp_counter__count';
@@ -9,8 +9,8 @@ const approve = (id: string) => ({ id, verdict: 'approve' });
 test('An operator reads what waits and approves it once; the second one hears who was first, and nothing runs twice.', async () => {
   await using here = await startAskingDashboard();
   const [alice, bob] = [
-    await session(here, (await here.person('alice')).token),
-    await session(here, (await here.person('bob')).token),
+    await signedIn(here, (await here.person('alice')).token),
+    await signedIn(here, (await here.person('bob')).token),
   ];
   const bea = await here.stack.executor('bea', 'builder');
   const long = 'x'.repeat(1000);
@@ -43,7 +43,7 @@ test('An operator reads what waits and approves it once; the second one hears wh
 
 test('An observer sees what waits without arguments, and decides, holds and releases nothing.', async () => {
   await using here = await startAskingDashboard();
-  const olga = await session(here, (await here.person('olga', 'observer')).token);
+  const olga = await signedIn(here, (await here.person('olga', 'observer')).token);
   const bea = await here.stack.executor('bea', 'builder');
   const abort = new AbortController();
   const called = bea.execute({ name: count, arguments: { secret: 'plan' } }, { signal: abort.signal });
@@ -69,10 +69,10 @@ test('An observer sees what waits without arguments, and decides, holds and rele
   await called;
 });
 
-test('A session of an approver is told of no events, decides on no call of its own agent, and begins no other session.', async () => {
+test('A sign-in of an approver is told of no events, decides on no call of its own agent, and begins no other sign-in.', async () => {
   await using here = await startAskingDashboard();
   const token = await here.approver('lead', ['*']);
-  const lead = await session(here, token);
+  const lead = await signedIn(here, token);
   const own = await here.stack.broker.broker.issueToken({ agent: 'lead', role: 'builder' });
   await using executor = await McpProxyExecutor.connect({
     ...{ url: here.stack.broker.url, token: own.token, agent: 'lead' },

@@ -3,14 +3,14 @@ import { listTokens, makeSignInLink, revokeToken } from '@signalbox/client/opera
 import { commands } from '@signalbox/daemon/dashboard';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { jsonOf, session } from '../support/dashboard/api-session.ts';
+import { jsonOf, signedIn } from '../support/dashboard/api-sign-in.ts';
 import { startDashboardStack } from '../support/dashboard/dashboard-stack.ts';
 import { explained } from '../support/orchestrator/explained-step.ts';
 
 test('Every command refuses an observer, and so do the result of a call and the body of a dead letter.', async () => {
   await using here = await startDashboardStack({ counter: false });
   const { token } = await here.person('olga', 'observer');
-  const olga = await session(here, token);
+  const olga = await signedIn(here, token);
   const refusal = { status: 403, body: expect.stringContaining('only looks') };
   for (const path of Object.keys(commands)) expect(await olga.post(path, {}), path).toMatchObject(refusal);
   for (const path of ['calls/show?agent=ann&id=r1', 'dead-letters/show?seq=1', 'backup'])
@@ -25,7 +25,7 @@ test('Needs attention names tokens from the moment when the configuration does n
     listed: () => ({ roles, unlisted: 'deny', file: 'signalbox.yaml' }),
   });
   await here.stack.broker.token('nina', 'builder');
-  const mine = await session(here);
+  const mine = await signedIn(here);
   const stranded = async () =>
     JSON.stringify(jsonOf(await mine.get('attention'))).includes("Role 'builder' is");
   expect(await stranded()).toBe(false);
@@ -35,7 +35,7 @@ test('Needs attention names tokens from the moment when the configuration does n
 
 test('A call is cancelled, and its result read, with what the orchestrator says of both.', async () => {
   await using here = await startDashboardStack();
-  const mine = await session(here);
+  const mine = await signedIn(here);
   const bea = await here.stack.executor('bea', 'builder');
   await bea.execute({ name: 'mcp_counter__echo', arguments: { text: 'x' } }, { requestId: 'quick' });
   const called = bea.execute(
@@ -60,9 +60,9 @@ test('A call is cancelled, and its result read, with what the orchestrator says 
   expect(jsonOf(explanation)).toEqual(explained('approval', { verdict: 'passes' }));
 });
 
-test('A token is issued once under its key and connects, also when the session that issued it is over.', async () => {
+test('A token is issued once under its key and connects, also when the sign-in that issued it is over.', async () => {
   await using here = await startDashboardStack({ counter: false });
-  const mine = await session(here);
+  const mine = await signedIn(here);
   const wish = { for: 'agent', agent: 'nina', role: 'builder', ttl_ms: 60_000 };
   const once = { 'idempotency-key': 'issue-for-nina' };
   const issued = jsonOf(await mine.post('tokens/issue', wish, once));
@@ -70,7 +70,7 @@ test('A token is issued once under its key and connects, also when the session t
   expect(jsonOf(await mine.post('tokens/issue', wish, once))).toEqual(issued);
   const person = { for: 'person', name: 'olga', permissions: 'observer' };
   expect(jsonOf(await mine.post('tokens/issue', person))).toMatchObject({ agent: 'operator.olga' });
-  // A session can't issue a token that outlives its own: nobody gets lasting access of an operator this way.
+  // A sign-in can't issue a token that outlives its own: nobody gets lasting access of an operator this way.
   const lasting = await mine.post('tokens/issue', { ...person, ttl_ms: 30 * 24 * 3_600_000 });
   expect(lasting).toMatchObject({ status: 403, body: expect.stringContaining('may not outlive') });
   for (const wrong of [
@@ -81,7 +81,7 @@ test('A token is issued once under its key and connects, also when the session t
     expect((await mine.post('tokens/issue', wrong)).status, JSON.stringify(wrong)).toBe(400);
   expect((await mine.post('tokens/issue', { ...wish, agent: 'operator' })).status).toBe(403);
   expect(JSON.stringify(jsonOf(await mine.get('tokens')))).not.toContain(issued.token);
-  await mine.post('session/end', {});
+  await mine.post('sign-in/end', {});
   await using nina = await connectBroker({
     url: here.stack.broker.url,
     token: issued.token,
@@ -93,7 +93,7 @@ test('A token is issued once under its key and connects, also when the session t
 test('What a page issues that does more than act for an agent ends with the person’s token, and what came of it, too.', async () => {
   await using here = await startDashboardStack({ counter: false });
   const alice = await here.person('alice');
-  const hers = await session(here, alice.token);
+  const hers = await signedIn(here, alice.token);
   const issue = async (wish: object) => jsonOf(await hers.post('tokens/issue', { for: 'agent', ...wish }));
   const connect = (agent: string, token: string) =>
     connectBroker({ url: here.stack.broker.url, token, agent });
@@ -109,8 +109,8 @@ test('What a page issues that does more than act for an agent ends with the pers
   await using minter = await connect('ci-0', mints.token);
   const minted = await minter.admin('token_issue', { agent: 'ci-1', role: 'worker' });
   const worker = await issue({ agent: 'nina', role: 'worker' });
-  await hers.post('session/end', {});
-  // A token that decides may sign in itself, which a session may not.
+  await hers.post('sign-in/end', {});
+  // A token that decides may sign in itself, which a sign-in may not.
   await using bridge = await connect('bridge', decides.token);
   await expect(makeSignInLink(bridge)).resolves.toMatchObject({ links: [expect.any(String)] });
   const operator = await here.stack.client('operator', 'operator');
@@ -124,7 +124,7 @@ test('What a page issues that does more than act for an agent ends with the pers
 test('A backup is made into an empty directory of the broker’s machine, and says what is in it.', async () => {
   await using here = await startDashboardStack();
   await using directory = await tempDir();
-  const mine = await session(here);
+  const mine = await signedIn(here);
   expect(jsonOf(await mine.get('backup'))).toEqual({ state: 'none' });
   expect((await mine.post('backup', { directory: 'relative' })).status).toBe(400);
   const target = `${directory.path}/today`;

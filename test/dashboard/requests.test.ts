@@ -2,23 +2,23 @@ import { readFileSync } from 'node:fs';
 import { revokeAgentTokens } from '@signalbox/client/operator';
 import { commands, reads } from '@signalbox/daemon/dashboard';
 import { expect, test } from 'vitest';
-import { jsonOf, session } from '../support/dashboard/api-session.ts';
+import { jsonOf, signedIn } from '../support/dashboard/api-sign-in.ts';
 import { startDashboardStack } from '../support/dashboard/dashboard-stack.ts';
 import { ask } from '../support/http/ask.ts';
 
 test('What another page asks for is refused, and so is a name that was rebound to this machine.', async () => {
   await using here = await startDashboardStack({ counter: false });
-  const mine = await session(here);
+  const mine = await signedIn(here);
   const note = { to: 'operator', text: 'hello' };
   const codeOf = (answer: { body: string }) => JSON.parse(answer.body).error.code;
   for (const origin of ['http://evil.example', 'http://127.0.0.1:1', 'null'])
     expect(codeOf(await mine.post('messages/send', note, { origin })), origin).toBe('forbidden_origin');
   const site = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' };
-  expect(codeOf(await mine.get('session', site))).toBe('forbidden_origin');
+  expect(codeOf(await mine.get('sign-in', site))).toBe('forbidden_origin');
   expect(codeOf(await mine.post('messages/send', note, { ...site, origin: here.origin }))).toBe(
     'forbidden_origin',
   );
-  const rebound = await mine.get('session', { host: 'evil.example' });
+  const rebound = await mine.get('sign-in', { host: 'evil.example' });
   expect(rebound.status).toBe(403);
   expect(JSON.parse(rebound.body)).toEqual({
     error: { code: 'forbidden_host', message: expect.stringContaining('trustedOrigins') },
@@ -30,7 +30,7 @@ test('What another page asks for is refused, and so is a name that was rebound t
 
 test('A path is answered for its own method alone.', async () => {
   await using here = await startDashboardStack({ counter: false });
-  const mine = await session(here);
+  const mine = await signedIn(here);
   const headers = { host: new URL(here.origin).host, origin: here.origin, cookie: mine.cookie };
   const statusOf = async (method: string, path: string) => {
     const all = { ...headers, 'x-signalbox-key': mine.key };
@@ -68,7 +68,7 @@ test('The page is shown in no frame, and runs no script but its own.', async () 
 
 test('A command needs a key, runs once under it, and says what is wrong with its parameters.', async () => {
   await using here = await startDashboardStack({ counter: false });
-  const mine = await session(here);
+  const mine = await signedIn(here);
   const ann = await here.stack.clientAt('ann');
   await using inbox = await ann.subscribe();
   const note = { to: 'ann', text: 'hello' };
@@ -91,7 +91,7 @@ test('A command needs a key, runs once under it, and says what is wrong with its
 
 test('Every read answers, and what only the orchestrator knows is missing without it, and not empty.', async () => {
   await using here = await startDashboardStack({ counter: false });
-  const mine = await session(here);
+  const mine = await signedIn(here);
   const queries: Record<string, string> = {
     timeline: '?since=0',
     'threads/show': '?thread=t',
@@ -119,9 +119,9 @@ test('Every read answers, and what only the orchestrator knows is missing withou
   for (const what of ['approval', 'call']) expect(checked).toContainEqual({ what, count: null });
 });
 
-test('The events of a session are streamed with ids, and a stream that broke off goes on behind the last one.', async () => {
+test('The events of a sign-in are streamed with ids, and a stream that broke off goes on behind the last one.', async () => {
   await using here = await startDashboardStack({ counter: false });
-  const mine = await session(here);
+  const mine = await signedIn(here);
   const headers = { cookie: mine.cookie, 'x-signalbox-key': mine.key };
   const open = async (lastId?: string) => {
     const abort = new AbortController();
@@ -163,7 +163,7 @@ test('The document of the API lists each of its paths, and nothing else.', () =>
     ([path, { method, needs, meaning }]) =>
       `| \`${method} /api/${path}\` | ${needs.join(', ')} | ${meaning} |`,
   );
-  expect(page.split('\n').filter((line) => /^\| `(GET|POST) \/api\/(?!session|events)/.test(line))).toEqual(
+  expect(page.split('\n').filter((line) => /^\| `(GET|POST) \/api\/(?!sign-in|events)/.test(line))).toEqual(
     rows,
   );
 });

@@ -153,7 +153,7 @@ if (only.test('page') || only.test('cost') || only.test('fair')) {
   if (only.test('fair')) {
     await fleet.traffic(events);
     print('\nAn honest pair beside pages that ask as fast as they may, ms:');
-    head('greedy sessions', 'p50', 'p99', 'event loop held up', 'answers');
+    head('greedy browsers', 'p50', 'p99', 'event loop held up', 'answers');
     for (const greedy of [1, 5]) {
       const { atRest, beside, answers } = await measureFairShare(broker, { rounds: 3, asks: 400, greedy });
       const times = ({ p50Ms, p99Ms, heldUpMs }: Waited): [number, number, number] => [

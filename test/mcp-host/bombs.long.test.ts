@@ -89,7 +89,7 @@ it('refuses an answer that is compressed more than once, however small it is', a
   });
 });
 
-it('offers no tools of a server whose list is a bomb, with the limit in its problem', async () => {
+it('shows no tools of a server whose list is a bomb, with the limit in its problem', async () => {
   const { problems, tools } = await host.inventory();
   expect(tools.some(({ name }) => name.startsWith('mcp_list__'))).toBe(false);
   expect(problems.find(({ server }) => server === 'list')?.message).toContain(

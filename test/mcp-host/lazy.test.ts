@@ -37,7 +37,7 @@ it('a lazy server is started once to list its tools, ends when nobody has used i
   expect(host.servers()[1]).toMatchObject({ name: 'stays', state: 'ready', restarts: 0 });
 });
 
-it('a lazy server with a card offers its tools without being started, until it is called; then its own list counts', async () => {
+it('a lazy server with a card shows its tools without being started, until it is called; then its own list counts', async () => {
   await using dir = await tempDir();
   const card = join(dir.path, 'card.json');
   await writeFile(

@@ -27,7 +27,7 @@ const statusOf = (name: string) => host.servers().find((server) => server.name =
 const noteIn = async (server: string, text: string) =>
   jsonResult(await call(host, `mcp_${server}__note`, { text }));
 
-it('offers what is right about a list that holds a bad tool, and says what is wrong', async () => {
+it('shows what is right about a list that holds a bad tool, and says what is wrong', async () => {
   const { tools, problems } = await host.inventory();
   expect(tools.filter(({ name }) => name.startsWith('mcp_a__'))).toHaveLength(8);
   expect(problems.filter(({ server }) => server === 'a')).toEqual([

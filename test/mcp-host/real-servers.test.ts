@@ -7,7 +7,7 @@ import { call, startTestHost } from '../support/mcp-host/test-host.ts';
 import { npmServer } from '../support/mcp-host/test-servers.ts';
 import { isRunning } from '../support/processes.ts';
 
-it('offers the tools of several real servers under one roof and leaves no process behind', async () => {
+it('lists the tools of several real servers under one roof and leaves no process behind', async () => {
   await using dir = await tempDir();
   await writeFile(join(dir.path, 'note.txt'), 'hello from disk');
   const memoryFile = join(dir.path, 'memory.jsonl');

@@ -148,7 +148,7 @@ it('calls a tool with the arguments that were checked, or not at all if its pres
   });
 });
 
-it('lists what every server offers, disabled, hidden and unreachable ones and other sources too', async () => {
+it('lists what every server lists, disabled, hidden and unreachable ones and other sources too', async () => {
   const tools: Tool[] = [{ name: 'weather', inputSchema: { type: 'object' } }];
   let changed = () => {};
   const provider: ToolProvider = {

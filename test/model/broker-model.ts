@@ -75,7 +75,7 @@ export class BrokerModel {
     const name = `${agent} ${frame.id}`;
     const message = this.messages.get(name);
     if (!message) throw new Error(`${name} was never delivered`);
-    if (message.settled) throw new Error(`${name} was settled and is offered again`);
+    if (message.settled) throw new Error(`${name} was settled and is handed out again`);
     if (message.seq !== undefined && message.seq !== seq) throw new Error(`${name} is stored twice`);
     if (this.inFlight.has(message)) throw new Error(`${name} is pushed twice to one lease`);
     deepStrictEqual([frame.kind, frame.body], [message.kind, message.body]);
@@ -90,7 +90,7 @@ export class BrokerModel {
   }
 
   /** Un-settled and in its time, or in the hands of the lease: the contract owes it to somebody. */
-  isOffered(message: ModelMessage): boolean {
+  isHandedOut(message: ModelMessage): boolean {
     if (message.settled) return false;
     return this.inFlight.has(message) || (message.expiresAt > this.now && !message.inLeap);
   }
@@ -103,8 +103,8 @@ export class BrokerModel {
 
   /** Returns the exact number of messages that the holder has to have. */
   owed(): number {
-    const offered = [...this.messages.values()].filter((message) => this.isOffered(message));
-    return Math.min(this.window, offered.length);
+    const handedOut = [...this.messages.values()].filter((message) => this.isHandedOut(message));
+    return Math.min(this.window, handedOut.length);
   }
 
   settle(message: ModelMessage, over = false): void {

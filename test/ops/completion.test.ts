@@ -10,22 +10,22 @@ import {
 
 for (const shell of ['zsh', 'fish'] as const) {
   test.skipIf(!isInstalled(shell))(
-    `${shell} offers commands, options and choices, each in its place.`,
+    `${shell} completes commands, options and choices, each in its place.`,
     async () => {
       await using completing = await completingShell(shell);
-      for (const [typed, offered] of completions) {
-        expect({ typed, offered: await completing.offered(typed.split(' ')) }).toEqual({ typed, offered });
+      for (const [typed, shown] of completions) {
+        expect({ typed, shown: await completing.shown(typed.split(' ')) }).toEqual({ typed, shown });
       }
     },
   );
 
-  test.skipIf(!isInstalled(shell))(`${shell} offers names of the running system.`, async () => {
+  test.skipIf(!isInstalled(shell))(`${shell} completes names of the running system.`, async () => {
     await using workspace = await startNamedSystem();
     await using completing = await completingShell(shell);
     const config = ['--config', `${workspace.directory}/signalbox.yaml`];
-    for (const [command, end, offered] of namedCompletions) {
+    for (const [command, end, shown] of namedCompletions) {
       const words = [typedCommand, ...command.split(' '), ...config, ...end.split(' ')];
-      await expect.poll(() => completing.offered(words)).toEqual(offered);
+      await expect.poll(() => completing.shown(words)).toEqual(shown);
     }
   });
 }

@@ -27,8 +27,8 @@ async function startOperatedFleet(options: ToolStackOptions = {}) {
   await using starting = new AsyncDisposableStack();
   const directory = starting.use(await tempDir());
   const listFile = join(directory.path, 'list.json');
-  const offer = (...tools: object[]) => writeFile(listFile, JSON.stringify({ pages: [tools] }));
-  await offer(toolNamed('announce'), toolNamed('vendor', { description: 'Draws a chart.' }));
+  const serveTools = (...tools: object[]) => writeFile(listFile, JSON.stringify({ pages: [tools] }));
+  await serveTools(toolNamed('announce'), toolNamed('vendor', { description: 'Draws a chart.' }));
   const stack = starting.use(
     await startToolStack({
       servers: {
@@ -45,7 +45,7 @@ async function startOperatedFleet(options: ToolStackOptions = {}) {
   const operator = await stack.client('operator', 'operator');
   const reader = await stack.client('rita', 'reader');
   const started = starting.move();
-  return { ...stack, offer, operator, reader, [Symbol.asyncDispose]: () => started.disposeAsync() };
+  return { ...stack, serveTools, operator, reader, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
 
 test('operators see, stop, start and reload servers; nobody else does', async () => {
@@ -55,14 +55,14 @@ test('operators see, stop, start and reload servers; nobody else does', async ()
     const decision = { id: 'k7f3mz', verdict: 'approve' };
     const backup = { directory: '/b', backup_id: 'b' };
     const call = { agent: 'rita', request_id: 'r1' };
-    const offer = { kind: 'prompt', name: 'x', seen: 'x' };
+    const acceptance = { kind: 'prompt', name: 'x', seen: 'x' };
     const samples = { last_ms: 1000, of: [{ metric: sampledMetrics.orchestrator[0] }] };
     const body = {
       op,
       server: 'counter',
       role: 'reader',
       tool: echo,
-      ...offer,
+      ...acceptance,
       ...samples,
       ...backup,
       ...decision,
@@ -293,7 +293,10 @@ test('explain names the rule that decides, and what else would keep a call from 
     nearest: 'mcp_odd__vendor',
   });
   const before = Date.now();
-  await stack.offer(toolNamed('announce'), toolNamed('vendor', { description: 'Draws a better chart.' }));
+  await stack.serveTools(
+    toolNamed('announce'),
+    toolNamed('vendor', { description: 'Draws a better chart.' }),
+  );
   expect(await callError(operator, 'mcp_odd__announce')).toBeUndefined();
   await expect
     .poll(async () => (await explain('builder', 'mcp_odd__vendor')).changed_at)

@@ -14,7 +14,7 @@ import { tempDir } from '@signalbox/testing';
 import Database from 'better-sqlite3';
 import { expect, test, vi } from 'vitest';
 import { call, startTestHost } from '../support/mcp-host/test-host.ts';
-import { nonstandardServer, oddOffersServer, toolNamed } from '../support/mcp-host/test-servers.ts';
+import { nonstandardServer, oddMcpContentServer, toolNamed } from '../support/mcp-host/test-servers.ts';
 import { ask, askData } from '../support/orchestrator/requests.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
@@ -266,10 +266,10 @@ test('prompts and instructions of a pinned server are pinned, too, and resources
   });
   const text = { kind: 'instructions' as const, name: 'instructions', hash: 'old', value: 'Odd.' };
   await journal.pins.pin('odd', { definitions: [text] });
-  const servers = { odd: { ...oddOffersServer(), definitions: 'pin' as const } };
+  const servers = { odd: { ...oddMcpContentServer(), definitions: 'pin' as const } };
   await using stack = await startToolStack({ journal, servers, counter: false });
-  const { offers } = await stack.host.inventory();
-  expect([offers.instructions, offers.resources.length > 0]).toEqual([[], true]);
+  const { mcpContent } = await stack.host.inventory();
+  expect([mcpContent.instructions, mcpContent.resources.length > 0]).toEqual([[], true]);
   const walt = await stack.client('walt');
   const manifest = await ask(walt, { op: 'manifest' });
   expect(manifest).not.toHaveProperty('manifest.prompts');

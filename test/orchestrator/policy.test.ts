@@ -15,9 +15,9 @@ const echo = 'mcp_counter__echo';
 test('a change of policy, of a list and a reload each reach exactly the roles whose tools changed', async () => {
   await using directory = await tempDir();
   const listFile = join(directory.path, 'list.json');
-  const offer = (...names: string[]) =>
+  const serveTools = (...names: string[]) =>
     writeFile(listFile, JSON.stringify({ pages: [names.map((name) => toolNamed(name))] }));
-  await offer('announce');
+  await serveTools('announce');
   const allowlist = RoleToolAllowlist.fromEntries([
     ['odd', ['mcp_odd__*']],
     ['even', [echo]],
@@ -42,12 +42,12 @@ test('a change of policy, of a list and a reload each reach exactly the roles wh
   expect(await namesOf(even)).toEqual({ added: [count], removed: [], changed: [echo] });
   expect(await namesOf(builder)).toEqual({ added: [], removed: [], changed: [count, echo] });
 
-  await offer('announce', 'vendor');
+  await serveTools('announce', 'vendor');
   expect(await callError(clients[0]!, 'mcp_odd__announce')).toBeUndefined();
   const listed = { added: ['mcp_odd__vendor'], removed: [], changed: [] };
   expect([await namesOf(odd), await namesOf(builder)]).toEqual([listed, listed]);
 
-  await offer('vendor');
+  await serveTools('vendor');
   await askData(operator, { op: 'reload', server: 'odd' }, serverReplySchema);
   const reloaded = { added: [], removed: ['mcp_odd__announce'], changed: [] };
   expect([await namesOf(odd), await namesOf(builder)]).toEqual([reloaded, reloaded]);

@@ -144,8 +144,8 @@ test('a change of policy reaches only the agents of the role concerned, and appl
 test('a list that changes in its server reaches the roles that see it, and calls follow it at once', async () => {
   await using directory = await tempDir();
   const listFile = join(directory.path, 'list.json');
-  const offer = (...tools: object[]) => writeFile(listFile, JSON.stringify({ pages: [tools] }));
-  await offer(toolNamed('announce'), toolNamed('vendor'));
+  const serveTools = (...tools: object[]) => writeFile(listFile, JSON.stringify({ pages: [tools] }));
+  await serveTools(toolNamed('announce'), toolNamed('vendor'));
   await using stack = await startToolStack({
     servers: { odd: nonstandardServer(listFile) },
     allowlist: RoleToolAllowlist.fromEntries([
@@ -157,7 +157,7 @@ test('a list that changes in its server reaches the roles that see it, and calls
   const forOdd = await eventsOf(await stack.client('olga', 'odd'));
   const forEven = await eventsOf(await stack.client('eve', 'even'));
   const changed = changeOf(worker);
-  await offer(toolNamed('announce', { title: 'New' }), toolNamed('environment'));
+  await serveTools(toolNamed('announce', { title: 'New' }), toolNamed('environment'));
   await worker.execute({ name: 'mcp_odd__announce' });
   await changed;
   expect(await forOdd.next()).toEqual({

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { admin, subscribe } from '../support/broker/wire-actions.ts';
 import { cleanEnv, type Daemon, jsonOf, signalbox, startDaemon } from '../support/cli/command-line.ts';
 import { packageOf, recordLoads } from '../support/cli/loaded-modules.ts';
-import { signIn } from '../support/dashboard/api-session.ts';
+import { signIn } from '../support/dashboard/api-sign-in.ts';
 import { startPostgres } from '../support/postgres/postgres-server.ts';
 import { serverUrl, testSchema } from '../support/postgres/test-store.ts';
 
@@ -145,7 +145,7 @@ describe.skipIf(serverUrl === undefined)('A broker on PostgreSQL', () => {
     expect(await send(operator, 'a')).toMatchObject({ type: 'delivered' });
     process.kill(first.pid, 'SIGSTOP');
     // As after a stop for longer than the lease.
-    await schema.sql(`UPDATE @session SET alive_until = clock_timestamp() - interval '1 second'`);
+    await schema.sql(`UPDATE @incarnation SET alive_until = clock_timestamp() - interval '1 second'`);
     await using second = await startDaemon(['broker', ...setup.args('two')], { env });
     operator.send({ type: 'deliver', to: 'bob', id: 'late', kind: 'note' }, '"late"');
     process.kill(first.pid, 'SIGCONT');

@@ -108,7 +108,7 @@ describe.skipIf(serverUrl === undefined)('The brokers that share an inbox', () =
     expect(await claimed(other)).toEqual(seqs);
     await one.cluster.join(inbox);
     other.heard.length = 0;
-    await schema.sql(`UPDATE @session SET is_over = true WHERE broker = 'other'`);
+    await schema.sql(`UPDATE @incarnation SET is_over = true WHERE broker = 'other'`);
     await expect.poll(() => one.heard).toContain(`freed ${inbox} any`);
     expect(await claimed(one)).toEqual(seqs);
     expect(await one.inboxes.stats(inbox)).toMatchObject({ pending: 2 });

@@ -27,8 +27,8 @@ describe.skipIf(serverUrl === undefined)('The brokers on one schema', () => {
     expect(await other.cluster.leasedElsewhere(['ann', 'bob'])).toEqual(new Set(['bob']));
     expect(await ids(one)).toEqual(['first', 'second', 'third']);
     expect(await ids(other)).toEqual([]);
-    // As the row of an empty inbox is removed while the session of its holder has run out.
-    await site.schema.sql(`UPDATE @inbox SET session = NULL WHERE name = 'bob'`);
+    // As the row of an empty inbox is removed while the incarnation of its holder has run out.
+    await site.schema.sql(`UPDATE @inbox SET incarnation = NULL WHERE name = 'bob'`);
     expect(await ids(one)).toEqual(['first', 'second', 'third']);
     expect(await other.cluster.leasedElsewhere(['bob'])).toEqual(new Set(['bob']));
 
@@ -97,11 +97,11 @@ describe.skipIf(serverUrl === undefined)('The brokers on one schema', () => {
     expect(await other.cluster.leasedElsewhere(['bob'])).toEqual(new Set(['bob']));
   });
 
-  it('change nothing once their session is over, and their inboxes are free', async () => {
+  it('change nothing once their incarnation is over, and their inboxes are free', async () => {
     await using site = await openTwoShares();
     const { one, other } = site;
     await one.cluster.take('bob');
-    await site.schema.sql(`UPDATE @session SET is_over = true WHERE broker = 'one'`);
+    await site.schema.sql(`UPDATE @incarnation SET is_over = true WHERE broker = 'one'`);
     await expect(one.inboxes.commit({ ...none, messages: [message('late')] })).rejects.toMatchObject({
       code: 'store_in_use',
       isFinal: true,

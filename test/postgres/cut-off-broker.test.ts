@@ -7,7 +7,7 @@ import { reached } from '../support/broker/broker-with-clients.ts';
 import { isPackaged, startInstalledPostgres } from '../support/postgres/postgres-server.ts';
 
 it.runIf(isPackaged).each(['openly', 'silently'] as const)(
-  'A broker that is cut off %s from the database lets its clients go on at another one, and ends when it hears of its session.',
+  'A broker that is cut off %s from the database lets its clients go on at another one, and ends when it hears of its incarnation.',
   async (how) => {
     const ended = Promise.withResolvers<{ end: ChildEnd; stderr: string }>();
     await using server = await startInstalledPostgres();

@@ -11,6 +11,7 @@ describe.skipIf(serverUrl === undefined)('The demo on PostgreSQL', () => {
       ['manifest', 'refusal', 'overlap', 'ask', 'recovery', 'serve'].map((point) => [point, true]),
     );
     expect(findings.find(({ point }) => point === 'recovery')?.seen[0]).toContain('through the other broker');
+    expect(findings.find(({ point }) => point === 'manifest')?.seen[1]).toContain('on a second host');
     expect(await demoSchemas()).toEqual([]);
   });
 

@@ -168,7 +168,7 @@ describe.skipIf(serverUrl === undefined)('A group with members at two brokers', 
     expect(await omar.next('message', { id: had.id })).toMatchObject({ seq: had.seq });
   });
 
-  it('goes on with what the members of a killed broker had when its session is over', async () => {
+  it('goes on with what the members of a killed broker had when its incarnation is over', async () => {
     await using site = await startTwoBrokerProcesses();
     await using ann = await site.connect('ann', [site.one]);
     const join = async (agent: string, at: typeof site.one) => {
@@ -197,7 +197,7 @@ describe.skipIf(serverUrl === undefined)('A group with members at two brokers', 
     const tidy = async () => {
       while (!isOver)
         await site.schema.sql(
-          'DELETE FROM @inbox i WHERE pending = 0 AND scheduled = 0 AND NOT EXISTS (SELECT FROM @session s WHERE s.epoch = i.session OR s.epoch = ANY(i.members))',
+          'DELETE FROM @inbox i WHERE pending = 0 AND scheduled = 0 AND NOT EXISTS (SELECT FROM @incarnation s WHERE s.epoch = i.incarnation OR s.epoch = ANY(i.members))',
         );
     };
     const tidying = tidy();
@@ -231,7 +231,7 @@ describe.skipIf(serverUrl === undefined)('A group with members at two brokers', 
     expect(idsOf(rosa)).toEqual(['a', 'b']);
     // If another broker has taken it, it is lost.
     await site.schema.sql(
-      `UPDATE @inbox SET members = NULL, session = (SELECT epoch FROM @session WHERE broker = 'other')`,
+      `UPDATE @inbox SET members = NULL, incarnation = (SELECT epoch FROM @incarnation WHERE broker = 'other')`,
     );
     await send(alice, ['c']);
     await rosa.next('lease_lost', { reason: 'taken_over' });

@@ -75,7 +75,7 @@ describe.skipIf(serverUrl === undefined)('What brokers know of what was handed o
     await other.broker.stop();
     // A member that has no room yet sees that the claim of the one that is gone is free.
     await using nils = await joinGroup(one, 'nils', { window: 0 });
-    await expect.poll(() => site.claims()).toEqual([{ session: null, was_out: true }]);
+    await expect.poll(() => site.claims()).toEqual([{ incarnation: null, was_out: true }]);
     await deliver(ann, 'bob', 'new', { kind: 'task', ttl_ms: 2000 });
     await barrier(nils);
     site.advance(2100);
@@ -188,8 +188,8 @@ async function startSite() {
       now += ms;
     },
     pending: () => schema.sql(`SELECT id FROM @message WHERE inbox <> 'ann'`),
-    claims: () => schema.sql('SELECT session, was_out FROM @claim'),
-    holders: () => schema.sql(`SELECT name FROM @inbox WHERE name = 'kim' AND session IS NOT NULL`),
+    claims: () => schema.sql('SELECT incarnation, was_out FROM @claim'),
+    holders: () => schema.sql(`SELECT name FROM @inbox WHERE name = 'kim' AND incarnation IS NOT NULL`),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }

@@ -145,7 +145,7 @@ describe.skipIf(serverUrl === undefined)('A journal on PostgreSQL', () => {
     await using t = await journalSchema();
     await using journal = await t.open();
     await journal.start(startedCall('before'));
-    await t.sql(`UPDATE ${t.schema}_journal.session SET is_over = true`);
+    await t.sql(`UPDATE ${t.schema}_journal.incarnation SET is_over = true`);
     await expect(journal.start(startedCall('after'))).rejects.toMatchObject({ code: 'journal_in_use' });
     expect(await journal.failed).toMatchObject({ code: 'journal_in_use' });
     await using next = await t.open();

@@ -304,7 +304,7 @@ describe.skipIf(serverUrl === undefined)('Mark files', () => {
     const first = [await isRestored('one'), await isRestored('other'), await isRestored('one')];
     expect(first).toEqual([false, false, false]);
     const before = await identity();
-    await schema.sql('UPDATE @session SET commits = commits - 1');
+    await schema.sql('UPDATE @incarnation SET commits = commits - 1');
     expect([await isRestored('one'), await isRestored('other')]).toEqual([true, false]);
     const after = await identity();
     expect(after).not.toBe(before);

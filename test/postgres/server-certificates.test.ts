@@ -91,7 +91,7 @@ describe.skipIf(serverUrl === undefined)('sslmode in the address of a database',
 
   afterAll(() => servers[Symbol.asyncDispose]());
 
-  it('means what it means to psql, for every mode and authority, and whatever the server offers', async () => {
+  it('means what it means to psql, for every mode and authority, and whatever the server lists', async () => {
     const { files, ports, home } = servers;
     const rows = [
       ['tls', 'postgres@localhost', undefined, [p, p, e, e, r, r]],

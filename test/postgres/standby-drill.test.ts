@@ -74,7 +74,7 @@ describe.skipIf(serverUrl === undefined)('Two brokers on a primary with a synchr
       )
       .toEqual(['orchestrator', 'orchestrator']);
     expect(
-      await promoted.sql(`SELECT count(*)::int AS living FROM ${schema}.session WHERE NOT is_over`),
+      await promoted.sql(`SELECT count(*)::int AS living FROM ${schema}.incarnation WHERE NOT is_over`),
     ).toEqual([{ living: 2 }]);
     // The standby had all commits, so that nothing counts as restored.
     expect(await promoted.sql(`SELECT FROM ${schema}.meta WHERE key = 'restored_at'`)).toEqual([]);

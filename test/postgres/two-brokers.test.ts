@@ -175,7 +175,7 @@ describe.skipIf(serverUrl === undefined)('Two brokers on one schema', () => {
     await using had = await before.subscribe();
     await ann.deliver({ to: 'bob', kind: 'note', id: 'both' });
     const { seq } = (await had.messages.next()).value!;
-    // Stopped, the broker can't hear that its agent is elsewhere now, and its session ends.
+    // Stopped, the broker can't hear that its agent is elsewhere now, and its incarnation ends.
     process.kill(site.other.pid, 'SIGSTOP');
     await using newest = await site.connect('bob', [site.one]);
     await using has = await newest.subscribe();

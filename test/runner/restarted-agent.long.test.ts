@@ -77,8 +77,8 @@ async function read(run: Run, texts: readonly string[], earlier: readonly number
 const again = (body: string, attempt: number) => ({
   body,
   attempt,
-  offered_before: true,
-  offered_seconds_ago: expect.any(Number),
+  shown_before: true,
+  shown_seconds_ago: expect.any(Number),
 });
 const exits = (run: Run) => run.events().filter(({ event }) => event === 'exited');
 
@@ -88,7 +88,7 @@ test('Each process of an agent that was killed had a task once, under kill -9 of
   const run = s.start();
   const first = await read(run, ['task']);
   expect(first.messages).toMatchObject([{ body: 'task', attempt: 1 }]);
-  expect(first.messages[0]).not.toHaveProperty('offered_before');
+  expect(first.messages[0]).not.toHaveProperty('shown_before');
 
   process.kill(first.pid, 'SIGKILL');
   const second = await read(run, ['task'], [first.pid]);

@@ -178,7 +178,7 @@ const reasons: Reason[] = [
     title: 'tools that ask',
     of: ['everything'],
     where: /^lists > tools > entries > trigger-(elicitation|sampling)-request$/,
-    why: 'The server offers them only to clients that it can ask, and Signalbox can be asked.',
+    why: 'The server lists them only to clients that it can ask, and Signalbox can be asked.',
   },
 ];
 

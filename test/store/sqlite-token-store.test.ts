@@ -24,7 +24,7 @@ const child: TokenRecord = {
   createdAt: 2,
   expiresAt: 3,
   parentId: 'one',
-  isSession: true,
+  isSignIn: true,
 };
 
 tokenStoreConformance('SQLite', async () => {

@@ -34,7 +34,7 @@ test('an agent takes one message of its group at a time, and the next one when i
   expect(first.text).toContain('sent to the group: role:writer');
   const [{ id }] = first.data.messages;
   const again = await walt.use('inbox_read', { group });
-  expect(again.data.messages).toMatchObject([{ id, offered_before: true, attempt: 1 }]);
+  expect(again.data.messages).toMatchObject([{ id, shown_before: true, attempt: 1 }]);
   expect(again.text).toContain('nothing new comes before you reply');
   expect(bodiesOf(await omar.use('inbox_wait', { group }))).toEqual(['two']);
   const full = await omar.use('inbox_wait', { group });
@@ -121,7 +121,7 @@ test('what an agent holds goes to another one when its face ends, as a further a
   await walt.use('inbox_read', { group });
   const waiting = omar.use('inbox_wait', { group });
   await walt.face.close();
-  expect((await waiting).data.messages).toMatchObject([{ body: 'read', attempt: 2, offered_before: true }]);
+  expect((await waiting).data.messages).toMatchObject([{ body: 'read', attempt: 2, shown_before: true }]);
 });
 
 test('a cancelled wait takes nothing, and what came for it goes to another one as if it had never left', async () => {
@@ -138,7 +138,7 @@ test('a cancelled wait takes nothing, and what came for it goes to another one a
   const omar = await mail.mailbox('omar', 'writer');
   const { data } = await omar.use('inbox_wait', { group });
   expect(data.messages).toMatchObject([{ body: 'one', attempt: 1 }]);
-  expect(data.messages[0]).not.toHaveProperty('offered_before');
+  expect(data.messages[0]).not.toHaveProperty('shown_before');
 });
 
 test('a broker that restarts takes back what agents hold; they are told, and the first reply counts', async () => {
@@ -154,7 +154,7 @@ test('a broker that restarts takes back what agents hold; they are told, and the
   const told = await walt.use('inbox_wait', { group });
   expect(told.data).toMatchObject({
     lost: [one, two, three],
-    messages: [{ body: 'two', offered_before: true }],
+    messages: [{ body: 'two', shown_before: true }],
   });
   expect(told.text).toContain(`You hold no longer: ${one}, ${two}, ${three}`);
 

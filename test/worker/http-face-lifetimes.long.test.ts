@@ -1,6 +1,6 @@
 import { serveHttpFace } from '@signalbox/worker';
 import { expect, test } from 'vitest';
-import { oddOffersServer } from '../support/mcp-host/test-servers.ts';
+import { oddMcpContentServer } from '../support/mcp-host/test-servers.ts';
 import {
   initialize,
   modernCall,
@@ -128,7 +128,7 @@ test('sessions and agents beyond their number take the place of the one that was
 });
 
 test('A session goes on at the next face, which has never seen it, and is told that lists may have changed.', async () => {
-  await using site = await startHttpFaceStack({ servers: { odd: oddOffersServer() } });
+  await using site = await startHttpFaceStack({ servers: { odd: oddMcpContentServer() } });
   const { stack, face } = site;
   const [token, other] = [await stack.broker.token('wim'), await stack.broker.token('wim')];
   const asking = initialize.replace('"capabilities":{}', '"capabilities":{"elicitation":{}}');

@@ -1,6 +1,6 @@
-import { RoleOfferAllowlist } from '@signalbox/orchestrator';
+import { McpContentAllowlist } from '@signalbox/orchestrator';
 import { expect, test } from 'vitest';
-import { oddOffersServer } from '../support/mcp-host/test-servers.ts';
+import { oddMcpContentServer } from '../support/mcp-host/test-servers.ts';
 import { read, startKeepingStack, textsOf, tool, uriOf } from '../support/worker/kept-results.ts';
 import type { McpClient } from '../support/worker/mcp-client.ts';
 
@@ -30,7 +30,7 @@ test('A role without the rule is shown results whole and knows nothing of kept o
 
 test('An answer to a read that no message takes is kept once however often it comes, ends with the right to read, and needs room.', async () => {
   await using keeping = await startKeepingStack(
-    { servers: { odd: oddOffersServer() }, broker: { limits: { message: { bytes: 1_000_000 } } } },
+    { servers: { odd: oddMcpContentServer() }, broker: { limits: { message: { bytes: 1_000_000 } } } },
     { limits: { results: 2 } },
   );
   const uri = 'odd://huge';
@@ -50,8 +50,8 @@ test('An answer to a read that no message takes is kept once however often it co
   const { kept } = await ask(uri);
   expect(kept!.bytes).toBeGreaterThan(5_000_000);
   expect(await ask(kept!.uri)).toHaveProperty('data');
-  const offers = RoleOfferAllowlist.fromEntries([['worker', { resources: ['odd:odd://lasting'] }]]);
-  keeping.stack.orchestrator.setPolicy({ offers });
+  const mcpContent = McpContentAllowlist.fromEntries([['worker', { resources: ['odd:odd://lasting'] }]]);
+  keeping.stack.orchestrator.setPolicy({ mcpContent });
   expect(await ask(kept!.uri)).toMatchObject({ error: { code: 'not_found' } });
   await using nina = await keeping.client('nina');
   await expect(nina.request('resources/read', { uri })).rejects.toThrow(

@@ -99,7 +99,7 @@ test('an inbox that another process takes over is lost with a word, and taken ba
   expect(again.data.messages).toMatchObject([{ body: 'one', attempt: 2 }]);
   expect(await waiting).toMatchObject({ isError: true, text: expect.stringContaining('taken_over') });
   const back = await first.use('inbox_read');
-  expect(back.data.messages).toMatchObject([{ body: 'one', attempt: 3, offered_before: true }]);
+  expect(back.data.messages).toMatchObject([{ body: 'one', attempt: 3, shown_before: true }]);
   expect((await first.use('inbox_read', { ack: back.data.cursor })).data).toMatchObject({
     acked: 1,
     messages: [],
@@ -124,10 +124,10 @@ test('what a face handed out and nobody acked comes again after its end, as a fu
   const second = await mail.mailbox('walt');
   const { data } = await second.use('inbox_read');
   expect(data.messages).toMatchObject([
-    { body: 'read', attempt: 2, offered_before: true },
-    { body: 'acked', attempt: 2, offered_before: true },
+    { body: 'read', attempt: 2, shown_before: true },
+    { body: 'acked', attempt: 2, shown_before: true },
   ]);
-  expect(data.messages[0].offered_seconds_ago).toBeGreaterThanOrEqual(11);
+  expect(data.messages[0].shown_seconds_ago).toBeGreaterThanOrEqual(11);
 });
 
 test('what a face had read and not acked was tried once when it ends and another one of the same token reads at once', async () => {
@@ -141,10 +141,10 @@ test('what a face had read and not acked was tried once when it ends and another
   const second = await mail.mailbox('walt');
   const { data, text } = await second.use('inbox_read');
   expect(data.messages).toMatchObject([
-    { body: 'read', attempt: 2, offered_before: true, offered_seconds_ago: expect.any(Number) },
+    { body: 'read', attempt: 2, shown_before: true, shown_seconds_ago: expect.any(Number) },
     { body: 'new', attempt: 1 },
   ]);
-  expect(data.messages[1]).not.toHaveProperty('offered_before');
+  expect(data.messages[1]).not.toHaveProperty('shown_before');
   expect(text).toContain('the process that had it may have begun the work');
 });
 
@@ -164,8 +164,8 @@ test('a broker that restarts under questions, waits and unacked messages costs n
   expect(bodiesOf(await waiting)).toEqual(['after']);
   const again = await walt.use('inbox_read');
   expect(again.data.messages).toMatchObject([
-    { body: 'kept', offered_before: true, attempt: 1 },
-    { body: 'after', offered_before: true },
+    { body: 'kept', shown_before: true, attempt: 1 },
+    { body: 'after', shown_before: true },
   ]);
   expect((await walt.use('inbox_read', { ack: kept.data.cursor })).data).toMatchObject({ acked: 1 });
   expect(bodiesOf(await walt.use('inbox_read'))).toEqual(['after']);

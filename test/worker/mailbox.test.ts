@@ -24,14 +24,14 @@ test('agents see who is there, write to each other, and take a message away only
   expect(first.data.messages).toMatchObject([
     { id: sent.data.id, from: 'rosa', from_role: 'researcher', kind: 'note', attempt: 1, body: 'one' },
   ]);
-  expect(first.data.messages[0]).not.toHaveProperty('offered_before');
+  expect(first.data.messages[0]).not.toHaveProperty('shown_before');
 
   const both = await walt.use('inbox_read');
-  expect(both.data.messages).toMatchObject([{ body: 'one', offered_before: true }, { body: { two: [2] } }]);
-  expect(both.text).toContain('offered before: yes');
+  expect(both.data.messages).toMatchObject([{ body: 'one', shown_before: true }, { body: { two: [2] } }]);
+  expect(both.text).toContain('shown before: yes');
   // A cursor acks what reads up to it returned, and nothing that came with a later one.
   const rest = await walt.use('inbox_read', { ack: first.data.cursor });
-  expect(rest.data).toMatchObject({ acked: 1, messages: [{ body: { two: [2] }, offered_before: true }] });
+  expect(rest.data).toMatchObject({ acked: 1, messages: [{ body: { two: [2] }, shown_before: true }] });
   const wrong = await walt.use('inbox_read', { ack: 'guess.2' });
   expect(wrong).toMatchObject({ isError: true, text: expect.stringContaining('nothing was acked') });
   expect((await walt.use('inbox_wait', { timeout_s: 0, ack: both.data.cursor })).data).toMatchObject({

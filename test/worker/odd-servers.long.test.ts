@@ -456,7 +456,7 @@ describe.each(ways)('An odd server over $transport in revision $revision', (way)
     expect((await watcher.list('tools/list')).map(({ name }) => name)).toContain('mcp_busy__new_5');
   });
 
-  test('A server with as many tools as are offered that adds one says so in its status and in the log.', async () => {
+  test('A server with as many tools as are shown that adds one says so in its status and in the log.', async () => {
     const [{ through }] = clients as [(typeof clients)[0]];
     await through.call('mcp_large__enable', '', { name: 'one_more' });
     const says = 'one_more: left out: the server has more than 1,000 tools; raise limits.tools of the server';

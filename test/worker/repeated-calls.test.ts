@@ -125,7 +125,7 @@ test('an inbox that was read at a dead face is read again, and its messages are 
   expect(again).toMatchObject({
     ack_lost: true,
     acked: 0,
-    messages: [{ id: 'two', attempt: 1, offered_before: true, offered_seconds_ago: expect.any(Number) }],
+    messages: [{ id: 'two', attempt: 1, shown_before: true, shown_seconds_ago: expect.any(Number) }],
   });
   expect(contentOf(await second.call(5, 'signalbox_inbox_read', { ack: again.cursor }))).toMatchObject({
     acked: 1,

@@ -6,7 +6,7 @@ import { openSqliteJournal } from '@signalbox/store/journal';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { startFixture } from '../support/conformance/fixture-server.ts';
-import { askingServer, oddOffersServer } from '../support/mcp-host/test-servers.ts';
+import { askingServer, oddMcpContentServer } from '../support/mcp-host/test-servers.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 import { withoutLanes } from '../support/without-lanes.ts';
 import { connectMcpClient, eras, watchListChanges } from '../support/worker/mcp-client.ts';
@@ -39,7 +39,7 @@ async function startKillableFace(servers: Record<string, StdioServerConfig>) {
 }
 
 test('clients of both eras have the results of their calls once although their face was killed, and go on with the next face', async () => {
-  await using site = await startKillableFace({ odd: oddOffersServer() });
+  await using site = await startKillableFace({ odd: oddMcpContentServer() });
   const { stack } = site;
   await using opened = new AsyncDisposableStack();
   const agents = await Promise.all(

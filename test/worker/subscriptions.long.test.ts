@@ -1,8 +1,8 @@
 import { connectBroker } from '@signalbox/client';
-import { RoleOfferAllowlist, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
+import { McpContentAllowlist, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 import { expect, test } from 'vitest';
 import { startFixture } from '../support/conformance/fixture-server.ts';
-import { oddOffersServer } from '../support/mcp-host/test-servers.ts';
+import { oddMcpContentServer } from '../support/mcp-host/test-servers.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 import { connectHttpFace, startHttpFaceStack } from '../support/worker/http-face.ts';
 import { connectFace, type McpClient } from '../support/worker/mcp-client.ts';
@@ -17,7 +17,7 @@ function watchUpdates({ client }: McpClient): string[] {
   return heard;
 }
 
-const roles = RoleOfferAllowlist.fromEntries(
+const roles = McpContentAllowlist.fromEntries(
   [
     ['left', { resources: ['*:*://left*', '*:*://touch/*', '*:*://followed', '*:*://exit'] }],
     ['right', { resources: ['*:*://right*', '*:*://touch/*'] }],
@@ -27,8 +27,8 @@ const roles = RoleOfferAllowlist.fromEntries(
 
 test('Each of two roles hears the updates of what it follows and may read, from the first to the last subscriber.', async () => {
   await using stack = await startToolStack({
-    servers: { odd: oddOffersServer() },
-    offers: roles,
+    servers: { odd: oddMcpContentServer() },
+    mcpContent: roles,
     counter: false,
   });
   await using left = await connectFace(await stack.executor('a', 'left'));
@@ -73,7 +73,7 @@ test('Each of two roles hears the updates of what it follows and may read, from 
 
   // A role gets no updates of a resource that it may no longer read.
   stack.orchestrator.setPolicy({
-    offers: roles.withRole('left', { resources: ['*:*://touch/*', '*:*://free'] }),
+    mcpContent: roles.withRole('left', { resources: ['*:*://touch/*', '*:*://free'] }),
   });
   await left.request('resources/subscribe', { uri: 'odd://free' });
   await touch('left');
@@ -99,7 +99,7 @@ test('Updates of a server of the current revision arrive too.', async () => {
 });
 
 test('A worker says again what it follows to an orchestrator that is new.', async () => {
-  await using stack = await startToolStack({ servers: { odd: oddOffersServer() }, counter: false });
+  await using stack = await startToolStack({ servers: { odd: oddMcpContentServer() }, counter: false });
   await using face = await connectFace(await stack.executor('a'));
   const heard = watchUpdates(face);
   await face.request('resources/subscribe', { uri: 'odd://left' });
@@ -118,8 +118,8 @@ test('A worker says again what it follows to an orchestrator that is new.', asyn
 
 test('Over HTTP each client hears of what it follows, in both eras.', async () => {
   await using opened = await startHttpFaceStack({
-    servers: { odd: oddOffersServer() },
-    offers: roles,
+    servers: { odd: oddMcpContentServer() },
+    mcpContent: roles,
     counter: false,
   });
   const { stack, face } = opened;

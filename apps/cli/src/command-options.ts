@@ -39,6 +39,24 @@ export function shownToolsOption(): Option {
     .default('all');
 }
 
+/** Defines `--role` for commands that make tokens for the agents that they start. */
+export function tokenRoleOption(): Option {
+  return new Option(
+    '--role <role>',
+    'role of the tokens that are made for the agents (only as the operator)',
+  );
+}
+
+/** Defines `--ttl` beside {@link tokenRoleOption}. */
+export function tokenTtlOption(): Option {
+  return timeOption('--ttl <time>', 'how long such a token is valid at most; default 24h');
+}
+
+/** Defines `--keep-mcp` for commands that start an agent. */
+export function keepMcpOption(): Option {
+  return new Option('--keep-mcp', 'leave claude the MCP servers that it has of its own');
+}
+
 /** Defines `--permissions` of the commands that start agents. */
 export function permissionsOption(): Option {
   return new Option(
@@ -63,6 +81,35 @@ export function dataOption(): Option {
     '--data <dir>',
     'data directory of a broker on this machine; default that of the configuration',
   );
+}
+
+/** Defines `--data` for a command that has its own data directory. */
+export function ownDataOption(): Option {
+  return new Option(
+    '--data <dir>',
+    'data directory; default from the config, else $XDG_STATE_HOME/signalbox',
+  );
+}
+
+/** Defines `--accept-loss` for the commands that start a broker. */
+export function acceptLossOption(): Option {
+  return new Option(
+    '--accept-loss',
+    'start on a data directory that has lost messages or tokens, with what is left',
+  );
+}
+
+/** Defines `--allow-exposed` for the commands that start hosted servers. */
+export function allowExposedOption(): Option {
+  return new Option(
+    '--allow-exposed',
+    'start although a hosted server can reach the data directory or a token file',
+  );
+}
+
+/** Defines `--insecure` for a command that listens. */
+export function insecureListenOption(): Option {
+  return new Option('--insecure', 'allow an address that other machines can reach, without encryption');
 }
 
 /** Defines `--url`. */
@@ -158,7 +205,12 @@ export function addressOption(text: string): string {
 /** Reads an agent id. */
 export function agentOption(text: string): string {
   if (/^[a-z0-9][a-z0-9_.-]{0,127}$/.test(text)) return text;
-  throw new InvalidArgumentError('An agent id is lower-case, as in writer-1.');
+  const [agent, inbox] = text.split('#');
+  throw new InvalidArgumentError(
+    inbox === undefined
+      ? 'An agent id is lower-case, as in writer-1.'
+      : `That is one inbox of an agent. Write the agent: ${agent}.`,
+  );
 }
 
 /** Reads a group. */

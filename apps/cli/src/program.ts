@@ -36,8 +36,8 @@ const groups: Readonly<Record<string, Readonly<Record<string, Create>>>> = {
   Tools: {
     tools: async () => (await import('./commands/tools.ts')).toolsCommand(),
     servers: async () => (await import('./commands/servers.ts')).serversCommand(),
-    resources: async () => (await import('./commands/offers.ts')).resourcesCommand(),
-    prompts: async () => (await import('./commands/offers.ts')).promptsCommand(),
+    resources: async () => (await import('./commands/mcp-content.ts')).resourcesCommand(),
+    prompts: async () => (await import('./commands/mcp-content.ts')).promptsCommand(),
   },
   'You decide': {
     approvals: async () => (await import('./commands/approvals.ts')).approvalsCommand(),

@@ -1,12 +1,12 @@
 import { render } from 'preact';
 import { startClock } from './model/clock.ts';
 import { followRoute } from './model/route.ts';
-import { startSession } from './model/session.ts';
+import { startSignIn } from './model/sign-in.ts';
 import { Shell } from './shell.tsx';
 import './style/page.css';
 
 // The code of a link must be removed from the address before anything reads the address.
-const started = startSession();
+const started = startSignIn();
 followRoute();
 // A new link in an already open page changes only its address.
 addEventListener('hashchange', () => {

@@ -1,4 +1,4 @@
-import type { Attention, SessionFacts } from '@signalbox/daemon/dashboard';
+import type { Attention, SignInFacts } from '@signalbox/daemon/dashboard';
 import type { Hold } from '@signalbox/protocol';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -8,7 +8,7 @@ import { dismiss, failureText, notices } from './model/notices.ts';
 import { goToSearch, keysShown, pageKeyOf } from './model/page-keys.ts';
 import { useResource } from './model/resource.ts';
 import { hrefOf, route } from './model/route.ts';
-import { canAct, canDecide, canLook, signIn, signInWith, signOut } from './model/session.ts';
+import { canAct, canDecide, canLook, signIn, signInWith, signOut } from './model/sign-in.ts';
 import { RateLine } from './parts/rate-line.tsx';
 import { StateMark } from './parts/state-mark.tsx';
 import { Text } from './parts/text.tsx';
@@ -125,12 +125,12 @@ function Door({ reason }: { reason: string }) {
   );
 }
 
-function Inside({ facts }: { facts: SessionFacts }) {
+function Inside({ facts }: { facts: SignInFacts }) {
   return canLook.value ? <Looking facts={facts} /> : <Deciding facts={facts} />;
 }
 
 /** The page for people who see everything. */
-function Looking({ facts }: { facts: SessionFacts }) {
+function Looking({ facts }: { facts: SignInFacts }) {
   const attention = useResource<Attention>('attention');
   const { items = [], approvals } = attention.data ?? {};
   const urgent = items.filter(({ level }) => level === 'now').length;
@@ -152,7 +152,7 @@ function Looking({ facts }: { facts: SessionFacts }) {
 }
 
 /** The page for people who only decide on tool calls: all other requests would be refused. */
-function Deciding({ facts }: { facts: SessionFacts }) {
+function Deciding({ facts }: { facts: SignInFacts }) {
   const resource = useResource<ApprovalsPage>('approvals');
   const { data } = resource;
   const waiting = Array.isArray(data?.approvals) ? data.approvals.length : 0;
@@ -184,7 +184,7 @@ function Frame({
   current,
   children,
 }: {
-  facts: SessionFacts;
+  facts: SignInFacts;
   links: readonly MenuLink[];
   current: string;
   children: ComponentChildren;
@@ -290,7 +290,7 @@ function Menu({
   links,
   current,
 }: {
-  facts: SessionFacts;
+  facts: SignInFacts;
   links: readonly MenuLink[];
   current: string;
 }) {

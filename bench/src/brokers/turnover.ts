@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { openPeer } from '../peer-session.ts';
 import { signalboxOnPostgres } from '../peers/signalbox.ts';
+import { openPeer } from '../running-peer.ts';
 import { workloads } from '../workloads.ts';
 import type { TableState, TurnoverReport } from './brokers-report.ts';
 
@@ -12,15 +12,15 @@ export async function measureTurnover(
   minutes: number,
   tell: (line: string) => void,
 ): Promise<TurnoverReport> {
-  await using session = await openPeer(signalboxOnPostgres(1));
-  const client = new pg.Client({ connectionString: session.facts.database! });
+  await using peer = await openPeer(signalboxOnPostgres(1));
+  const client = new pg.Client({ connectionString: peer.facts.database! });
   await client.connect();
   try {
     const workload = workloads.find(({ name }) => name === 'request/64/300B')!;
     const perSecond: number[] = [];
     const tables: TableState[][] = [];
     for (let minute = 1; minute <= minutes; minute++) {
-      const run = await session.run(workload, secondsPerRun);
+      const run = await peer.run(workload, secondsPerRun);
       perSecond.push(run.perSecond);
       tables.push(await tablesOf(client));
       const dead = tables.at(-1)!.reduce((sum, { deadRows }) => sum + deadRows, 0);

@@ -72,6 +72,17 @@ export interface CallsReport {
   skipped: Skipped[];
 }
 
+/** An ask by the library, or over A2A. */
+export interface AskRow extends Row {
+  name: 'library' | 'a2a';
+  title: string;
+  inFlight: number;
+}
+
+export interface AsksReport {
+  rows: AskRow[];
+}
+
 /** The effect of one change, measured in one run beside the state before it. */
 export interface Change {
   change: string;
@@ -96,6 +107,7 @@ export type Section<Report> = Circumstances & Report;
 export interface Benchmarks {
   messages?: Section<MessagesReport>;
   calls?: Section<CallsReport>;
+  asks?: Section<AsksReport>;
   growth?: Section<GrowthReport>;
   fleet?: Section<FleetReport>;
   /** Brokers on PostgreSQL, beside one on SQLite and queues written by hand. */

@@ -1,5 +1,5 @@
-import type { CallsReport, MessagesReport, PeerFacts } from './benchmarks.ts';
-import { callTable, comparisonTable, hopSentence } from './tables.ts';
+import type { AsksReport, CallsReport, MessagesReport, PeerFacts } from './benchmarks.ts';
+import { askTable, callTable, comparisonTable, hopSentence } from './tables.ts';
 
 export function messageSection(report: MessagesReport): string {
   return `One client program gives every peer the same work. Client, broker and consumer are separate processes. Bodies are
@@ -39,6 +39,13 @@ the naive proxy. *Processor µs*: one of many calls, in all processes together.
     hopSentence(report),
   ];
   return parts.filter((part) => part !== '').join('\n\n');
+}
+
+export function askSection(report: AsksReport): string {
+  return `The same ask of 300 B to the same agent, by the client library and as a blocking message over A2A. The bridge has a
+task on disk before it asks, and the broker the ask. In brackets: divided by the library.
+
+${askTable(report)}`;
 }
 
 /** `told`: the peers whose use the page has told already. */

@@ -1,5 +1,5 @@
 import type { Benchmarks, Circumstances, Section, Skipped } from './benchmarks.ts';
-import { callSection, messageSection, postgresSection } from './compared-sections.ts';
+import { askSection, callSection, messageSection, postgresSection } from './compared-sections.ts';
 import { fleetSection } from './fleet-tables.ts';
 import { growthSection } from './growth-tables.ts';
 import { brokersSection, storesSection } from './postgres-sections.ts';
@@ -7,12 +7,13 @@ import { targetsOf, targetTable } from './targets.ts';
 
 /** `docs/benchmarks.md`. `whereWeLose` is written by hand: no program knows why. */
 export function asMarkdown(benchmarks: Benchmarks, whereWeLose: string): string {
-  const { messages, calls, growth, fleet, postgres, stores, brokers } = benchmarks;
+  const { messages, calls, asks, growth, fleet, postgres, stores, brokers } = benchmarks;
   const parts = [
     introduction,
     targets(benchmarks),
     section('Messages', messages, messageSection),
     section('Proxied calls', calls, callSection),
+    section('Asks over A2A', asks, askSection),
     section('Growth', growth, growthSection),
     section('A fleet of workers', fleet, fleetSection),
     section('Messages in PostgreSQL', postgres, (report) => postgresSection(report, messages?.peers ?? [])),

@@ -1,5 +1,12 @@
 import { operations, shapes, sizes } from '../workloads.ts';
-import type { CallRow, CallsReport, MessageRow, MessagesReport, PeerFacts } from './benchmarks.ts';
+import type {
+  AsksReport,
+  CallRow,
+  CallsReport,
+  MessageRow,
+  MessagesReport,
+  PeerFacts,
+} from './benchmarks.ts';
 import { hopsOf } from './hops.ts';
 import { table } from './table.ts';
 
@@ -85,6 +92,17 @@ export function callTable({ rows }: CallsReport): string {
   if (lines.length === 0) return '';
   const heads = ['way', '1 in flight: p50 ms', 'p99 ms', 'many in flight: per s', 'p99 ms', 'processor µs'];
   return table(heads, lines, 1);
+}
+
+/** Returns a table of asks, each way compared with the library. */
+export function askTable({ rows }: AsksReport): string {
+  const lines = rows.map((row) => {
+    const library = rows.find(({ name, inFlight }) => name === 'library' && inFlight === row.inFlight);
+    const times = library && library !== row ? ` (${(row.p50Ms / library.p50Ms).toFixed(2)}×)` : '';
+    const { title, inFlight, p50Ms, p99Ms, perSecond } = row;
+    return [title, `${inFlight}`, `${p50Ms.toFixed(2)}${times}`, p99Ms.toFixed(2), rate(perSecond)];
+  });
+  return table(['way', 'in flight', 'p50 ms', 'p99 ms', 'per s'], lines, 1);
 }
 
 /** Returns a table of the processor time that a call costs each process when many are in flight; empty if none was measured. */

@@ -2,6 +2,7 @@ import type { FairnessRow } from '../fleet/fleet-report.ts';
 import type { Cost, Ladder } from '../growth/growth-report.ts';
 import { ownNames } from '../peers/signalbox.ts';
 import type {
+  AsksReport,
   Benchmarks,
   CallRow,
   CallsReport,
@@ -25,10 +26,11 @@ export interface TargetRow {
 }
 
 /** Returns all targets for which the sections have figures. */
-export function targetsOf({ messages, calls, growth, fleet }: Benchmarks): TargetRow[] {
+export function targetsOf({ messages, calls, asks, growth, fleet }: Benchmarks): TargetRow[] {
   return [
     ...(messages ? ofMessages(messages) : []),
     ...(calls ? ofCalls(calls) : []),
+    ...(asks ? ofAsks(asks) : []),
     ...(growth?.ladders.flatMap(ofLadder) ?? []),
     ...(fleet ? [...ofFairness('calls', fleet.calls), ...ofFairness('messages', fleet.messages)] : []),
     ...(fleet ? ofRecovery(fleet.recovery.filter(({ victim }) => victim === 'broker')) : []),
@@ -137,6 +139,12 @@ function ofCalls({ rows }: CallsReport): TargetRow[] {
   return targets
     .map(([what, wanted, bound, figure, unit = times]) => judged(`call ${what}`, wanted, bound, figure, unit))
     .filter(({ by }) => Number.isFinite(by));
+}
+
+function ofAsks({ rows }: AsksReport): TargetRow[] {
+  const p50 = (name: string): number =>
+    rows.find((row) => row.name === name && row.inFlight === 1)?.p50Ms ?? Number.NaN;
+  return [judged('ask over A2A, 1: p50 against the library', '≤', 3, p50('a2a') / p50('library'), times)];
 }
 
 /** Returns the worst size of each cost, at which the figure is highest above its bound. */

@@ -1,6 +1,6 @@
-export type { BrowserSession } from './auth/browser-sessions.ts';
 export type { IdentityProvider, ProviderRefusal } from './auth/identity-provider.ts';
 export type { RolePolicy } from './auth/role-policy.ts';
+export type { SignIn } from './auth/sign-ins.ts';
 export type { TokenRequest } from './auth/token-rules.ts';
 export { type BrokerFacts, brokerFiles } from './broker-files.ts';
 export type { BrokerOptions } from './broker-options.ts';

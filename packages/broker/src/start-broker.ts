@@ -6,16 +6,18 @@ import { nameFor, type TlsPair } from '@signalbox/serving/tls';
 import { writeWhole } from '@signalbox/serving/whole-files';
 import type { AuditEvent, InboxStore, TokenRecord } from '@signalbox/store';
 import { auditEvent } from './audit-event.ts';
-import { type BrowserSession, sessionOf, signIn, signOut } from './auth/browser-sessions.ts';
 import type { GroupSettings } from './auth/groups.ts';
 import type { IdentityProvider } from './auth/identity-provider.ts';
 import { refuseName } from './auth/issuing-rules.ts';
 import { nearestNames } from './auth/nearest-names.ts';
+import { type SignIn, signIn, signInOf, signOut } from './auth/sign-ins.ts';
 import type { TokenRegistry } from './auth/token-registry.ts';
 import { refuseToken, type TokenRequest } from './auth/token-rules.ts';
 import { type BrokerFacts, brokerFiles, removeFile } from './broker-files.ts';
 import { type BrokerOptions, type BrokerSettings, settingsOf } from './broker-options.ts';
 import { type ChoreDeps, startChores } from './chores/chores.ts';
+import type { ConnectionDeps } from './connection/connection.ts';
+import { createConnectionDeps } from './connection-deps.ts';
 import { describeIssued } from './frames/admin/tokens.ts';
 import { BrokerHealth } from './health/broker-health.ts';
 import type { HttpPages } from './listener/http-pages.ts';
@@ -25,8 +27,6 @@ import type { Log } from './log.ts';
 import { ensureOperatorToken } from './operator-token.ts';
 import { ScheduleRuns } from './schedules/schedule-runs.ts';
 import type { ScheduleSettings } from './schedules/schedule-settings.ts';
-import type { SessionDeps } from './session/session.ts';
-import { createSessionDeps } from './session-deps.ts';
 import { openStores } from './stores.ts';
 import type { Stores } from './stores-elsewhere.ts';
 import type { HookSettings } from './webhooks/hook-settings.ts';
@@ -63,11 +63,11 @@ export interface Broker extends AsyncDisposable {
   readonly origins: readonly string[];
   /** Opens a connection of this process: a stream in place of a socket. */
   openConnection(): Duplex;
-  /** Begins a session of a browser for a code of `sign_in_link`. Resolves with `undefined` if the code is not valid. */
-  signIn(code: string): Promise<BrowserSession | undefined>;
-  /** Returns the session of a browser that a token belongs to, if it has not ended. */
-  sessionOf(token: string): BrowserSession | undefined;
-  /** Ends the session of a browser that a token belongs to. */
+  /** Begins a sign-in of a browser for a code of `sign_in_link`. Resolves with `undefined` if the code is not valid. */
+  signIn(code: string): Promise<SignIn | undefined>;
+  /** Returns the sign-in of a browser that a token belongs to, if it has not ended. */
+  signInOf(token: string): SignIn | undefined;
+  /** Ends the sign-in of a browser that a token belongs to. */
   signOut(token: string): Promise<void>;
   /** Resolves with the error if the store has failed for good. The broker then stops by itself. */
   readonly failed: Promise<unknown>;
@@ -131,7 +131,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     origins: deps.reachedAt.origins,
     openConnection: () => listener.openConnection(),
     signIn: (code) => signIn(code, deps),
-    sessionOf: (token) => sessionOf(token, deps),
+    signInOf: (token) => signInOf(token, deps),
     signOut: (token) => signOut(token, deps),
     issueToken: (request) => issueToken(deps.tokens, request, eventOfToken),
     failed: storeFailed.promise,
@@ -144,11 +144,14 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
 interface BrokerParts extends Pick<ChoreDeps, 'runs' | 'keepTime' | 'onStoreFailed'> {
   settings: BrokerSettings;
   stores: Stores;
-  deps: SessionDeps;
+  deps: ConnectionDeps;
   health: BrokerHealth;
 }
 
-/** Opens the stores and makes the parts over them. Each is added to `opened`, which closes it. `resolveFailed` is given a final error of the store. */
+/**
+ * Opens the stores and makes the parts over them. Each is added to `opened`, which closes it. `resolveFailed` is given a final error of the
+ * store.
+ */
 async function openParts(
   given: BrokerSettings,
   opened: AsyncDisposableStack,
@@ -169,7 +172,7 @@ async function openParts(
     health.enter('failed');
     resolveFailed(error);
   };
-  const deps = await createSessionDeps(settings, stores, { health, onStoreFailed });
+  const deps = await createConnectionDeps(settings, stores, { health, onStoreFailed });
   tokens = deps.tokens;
   opened.defer(() => deps.agents.save());
   const runs = new ScheduleRuns({ ...deps, cluster, keptTime: () => inboxes.keptTime() });
@@ -243,7 +246,7 @@ function logReady(
 
 /** Returns the methods that replace parts of the configuration. */
 function reloadsOf(
-  deps: SessionDeps,
+  deps: ConnectionDeps,
   listener: Listener,
 ): Pick<Broker, 'setGroups' | 'setHooks' | 'setSchedules' | 'setTls' | 'setIdentityProvider'> {
   return {
@@ -271,7 +274,7 @@ function reloadsOf(
 /** Records the start, with a hash of the rules for roles: if it differs from that of the previous start, somebody changed them. */
 function auditStart(
   { durability, policies, groups, limits, identityProvider }: BrokerSettings,
-  { audit, now }: SessionDeps,
+  { audit, now }: ConnectionDeps,
 ): void {
   const rules = createHash('sha256')
     .update(JSON.stringify([policies, groups, limits]))
@@ -303,7 +306,7 @@ function warnOfLoweredConnections(options: BrokerOptions, { limits, openFiles, l
 }
 
 /** Warns about webhooks and schedules with unknown recipients. Their messages are refused, and may come again later. */
-function warnOfUnknownRecipients({ webhooks, schedules, agents, groups, tokens, log }: SessionDeps): void {
+function warnOfUnknownRecipients({ webhooks, schedules, agents, groups, tokens, log }: ConnectionDeps): void {
   const known = (to: string): boolean => (isGroup(to) ? groups.has(to) : agents.has(to));
   const warn = (of: 'hook' | 'schedule', name: string, to: string, what: string): void => {
     const names = isGroup(to) ? groups.addresses() : Array.from(tokens.liveAgents(), ({ agent }) => agent);
@@ -323,7 +326,7 @@ function warnOfUnknownRecipients({ webhooks, schedules, agents, groups, tokens, 
 
 function openListener(
   { host, port, tls, identityProvider, trustedOrigins, heartbeatMs, helloTimeoutMs, metrics }: BrokerSettings,
-  deps: SessionDeps,
+  deps: ConnectionDeps,
   { brokerId, store, health }: { brokerId: string; store: InboxStore; health: BrokerHealth },
 ): Promise<Listener> {
   return Listener.open({

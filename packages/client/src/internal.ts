@@ -2,3 +2,4 @@
 
 export { type StartTimer, startTimer } from './clock.ts';
 export { toolErrorCodeOf } from './refused-call.ts';
+export { waitForBroker } from './socket/wait-for-broker.ts';

@@ -2,6 +2,7 @@ export type { HostTuning } from './config/host-tuning.ts';
 export type {
   HttpServerConfig,
   McpServerConfig,
+  RemoteServerConfig,
   ServerPolicy,
   ServerSharing,
   StdioServerConfig,
@@ -17,6 +18,7 @@ export type {
   McpHost,
   McpHostOptions,
   MissingServer,
+  ServerContent,
 } from './host/host-api.ts';
 export type { ToolRoute, WithheldHints } from './host/inventory-tracker.ts';
 export { startMcpHost } from './host/mcp-host.ts';
@@ -28,9 +30,11 @@ export type {
   ToolOrigin,
   WithheldDefinition,
 } from './inventory/inventory.ts';
-export type { Offers } from './inventory/offers.ts';
+export type { McpContent } from './inventory/mcp-content.ts';
 export type { ToolList } from './inventory/tool-list.ts';
 export { isMcpTool, mcpToolName, parseMcpToolName } from './inventory/tool-name.ts';
+export type { ConnectRemote, RemoteRequest, RemoteServer } from './remote/remote-connection.ts';
+export type { ServerAnswer, ToolRequest } from './server-connection.ts';
 export type { ServerEvent } from './servers/server-events.ts';
 export type { ServerChanges } from './servers/server-registry.ts';
 export type { ServerState, ServerStatus } from './servers/server-status.ts';

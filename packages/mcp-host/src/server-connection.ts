@@ -1,12 +1,12 @@
 import type {
   CallRound,
   CancelSignal,
+  McpContentMethod,
   McpLogLevel,
   McpLogMessage,
-  OfferMethod,
   RequestMeta,
 } from '@signalbox/protocol';
-import type { ReadOffers } from './inventory/offer-list.ts';
+import type { ReadMcpContent } from './inventory/mcp-content-list.ts';
 import type { ToolList } from './inventory/tool-list.ts';
 import type { CallOptions, Failure, ToolProgress } from './tool-calls/index.ts';
 
@@ -28,8 +28,11 @@ export interface ToolRequest extends Pick<RequestLimits, 'timeoutMs'> {
   logLevel?: McpLogLevel | undefined;
   /** Called with each log message of the server that belongs to a call of this agent. */
   onLogMessage?: ((message: McpLogMessage) => void) | undefined;
-  /** The agent that makes the call. */
+  /** The agent that makes the call, and its role. */
   agent?: string | undefined;
+  role?: string | undefined;
+  /** True if the call may be made again although it was sent. */
+  repeatable?: boolean | undefined;
   /** The questions that the caller can be asked, and its answers. Servers of revisions up to 2025-11-25 are sent neither. */
   round?: CallRound | undefined;
   /** The time for which the caller waits, its own answers included; default `timeoutMs`. */
@@ -43,7 +46,7 @@ export interface ToolRequest extends Pick<RequestLimits, 'timeoutMs'> {
 /** The whole result of a call as its server sent it, or the reason why the connection gave none. */
 export type ServerAnswer = { result: Record<string, unknown> } | { failure: Failure };
 
-/** One session with a server. It is used until it is lost, and then replaced, never revived. */
+/** One connection to an instance of a server. It is used until it is lost, and then replaced, never revived. */
 export interface ServerConnection {
   /** The process id of a stdio server. */
   readonly pid: number | undefined;
@@ -56,17 +59,21 @@ export interface ServerConnection {
   /** Lists the server's tools. Rejects with a `SignalboxError`. */
   listTools(limits: RequestLimits): Promise<ToolList>;
   /** Lists the server's prompts, resources and instructions. Never rejects: a list that can't be read has a problem instead. */
-  listOffers(limits: RequestLimits): Promise<ReadOffers>;
+  listMcpContent(limits: RequestLimits): Promise<ReadMcpContent>;
   /** Asks the server to report changes of these resources and no others. Never rejects; a server that can't do it reports none. */
   follow(uris: ReadonlySet<string>): Promise<void>;
   /** Sends a request of another method than `tools/call`, as {@link callTool} sends a call. */
-  request(method: OfferMethod, params: Record<string, unknown>, request: ToolRequest): Promise<ServerAnswer>;
+  request(
+    method: McpContentMethod,
+    params: Record<string, unknown>,
+    request: ToolRequest,
+  ): Promise<ServerAnswer>;
   /** Sends a call and waits for its answer. Never rejects. */
   callTool(name: string, args: Record<string, unknown>, request: ToolRequest): Promise<ServerAnswer>;
   /** Returns the last 64 KiB of the process's standard error, secrets included. */
   stderrTail(): string;
   /** Closes the connection as soon as no call runs on it. Resolves when it is closed. */
   retire(): Promise<void>;
-  /** Ends the session and the process behind it at once. Resolves when the process has exited. */
+  /** Ends the connection and the process behind it at once. Resolves when the process has exited. */
   close(): Promise<void>;
 }

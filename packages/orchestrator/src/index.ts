@@ -5,8 +5,8 @@ export { type Orchestrator, type OrchestratorOptions, startOrchestrator } from '
 export type { ResultRule, ResultRules } from './results/result-rules.ts';
 export { ResultStore, type ResultStoreOptions } from './results/result-store.ts';
 export type { MailboxRule, MailboxRules } from './roles/mailbox-rules.ts';
+export { McpContentAllowlist, type McpContentPatterns } from './roles/mcp-content-allowlist.ts';
 export type { RepeatLists } from './roles/repeat-lists.ts';
-export { type OfferPatterns, RoleOfferAllowlist } from './roles/role-offer-allowlist.ts';
 export { type AllowlistRule, RoleToolAllowlist, type UnlistedRoles } from './roles/role-tool-allowlist.ts';
 export type { ToolRule } from './roles/tool-pattern.ts';
 export type { CallLimits, ServerLimits } from './scheduling/call-limits.ts';

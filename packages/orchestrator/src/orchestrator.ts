@@ -10,6 +10,7 @@ import {
 import type { McpHost } from '@signalbox/mcp-host';
 import { ToolDigests } from '@signalbox/mcp-host/tool-calls';
 import {
+  type HostReport,
   messageOf,
   type OrchestratorFigures,
   type ServersReply,
@@ -27,7 +28,7 @@ import {
 import { SampleKeeper } from '@signalbox/serving/monitoring';
 import type { Journal } from '@signalbox/store/journal';
 import { sendApprovalNotes } from './approvals/approval-notices.ts';
-import { newApprovalId as newIdOfApproval } from './approvals/approval-record.ts';
+import { boundDefinition, newApprovalId as newIdOfApproval } from './approvals/approval-record.ts';
 import { Approvals } from './approvals/approvals.ts';
 import { maxArgumentBytes } from './approvals/call-digests.ts';
 import { type ApprovalLimits, defaultApprovalLimits } from './approvals/waiting-slots.ts';
@@ -49,14 +50,22 @@ import { createCallHandlers } from './calls/steps.ts';
 import { ackUnexpectedMessages } from './calls/unexpected-messages.ts';
 import { type CatalogTracker, trackCatalog } from './catalog/catalog-tracker.ts';
 import { defaultHeldCallLimits, type HeldCallLimits, HeldCalls } from './holds/held-calls.ts';
+import { type Duties, noDuties } from './hosting/duties.ts';
+import {
+  answerHosted,
+  answerHostedList,
+  namedHere,
+  refuseMisplaced,
+  serveHostedContent,
+} from './hosting/hosted-requests.ts';
 import { beginServing } from './journal/begin-serving.ts';
 import { trackInboxOwnership } from './journal/inbox-ownership.ts';
 import { watchSettledRequests } from './journal/settled-requests.ts';
+import { type McpContentDeps, serveMcpContent } from './mcp-content/serve-mcp-content.ts';
+import { Subscriptions } from './mcp-content/subscriptions.ts';
 import { CallMeter } from './metrics/call-meter.ts';
 import { MetricsReports } from './metrics/metrics-reports.ts';
 import { ServerFigures } from './metrics/server-figures.ts';
-import { type OfferDeps, serveOffer } from './offers/serve-offer.ts';
-import { Subscriptions } from './offers/subscriptions.ts';
 import { answerOperation, type OperationDeps } from './operator/operations.ts';
 import { checkPolicy, type Policy } from './operator/policy.ts';
 import { DiscoveryPages } from './pages/discovery-pages.ts';
@@ -100,12 +109,19 @@ export interface OrchestratorOptions {
    * it, all calls come through the broker.
    */
   lanes?: string | undefined;
+  /**
+   * True for an orchestrator with a label. It makes calls for the orchestrators without one, which have the rules, asks the broker for
+   * nothing but its own inbox, and reports no calls to the audit log, because those do.
+   */
+  isHost?: boolean;
   /** The longest run of a call that sets no timeout, in milliseconds; default 60 s. */
   callTimeoutMs?: number;
   /** Describes the rules for the audit log, without secrets. It is recorded before the first request is served. */
   rules?: string;
   /** Returns which files of other clients can't be read now, and why. Operators are shown it. */
   unreadFiles?: () => readonly string[];
+  /** Reports the orchestrators with labels, whose servers are among those of the host. */
+  hosts?: () => HostReport[];
   /** The most calls that may wait for decisions; by default {@link defaultApprovalLimits}. */
   approvalLimits?: ApprovalLimits;
   /** The most room of held calls; by default {@link defaultHeldCallLimits}. */
@@ -144,7 +160,7 @@ export interface Orchestrator extends AsyncDisposable {
   /** Shows operators, and reports to the audit log, why the newest configuration is not in force, until {@link acceptConfig}. */
   refuseConfig(reason: string): Promise<void>;
   /** Shows that the newest configuration is in force. */
-  acceptConfig(): void;
+  acceptConfig(restart: readonly string[]): void;
   /** Returns the figures of this orchestrator, and sentences about its problems. */
   status(): { figures: OrchestratorFigures; problems: string[] };
   /** False while another orchestrator with the same journal serves the inbox. */
@@ -156,6 +172,8 @@ export interface Orchestrator extends AsyncDisposable {
 /** The dependencies and the clocks that all parts share. `ends` ends the parts, in the reverse order of their starts. */
 interface Base {
   client: BrokerClient;
+  /** What the orchestrator asks of the broker, and tells it, about all agents. */
+  duties: Duties;
   host: McpHost;
   journal: Journal | undefined;
   log: Log;
@@ -177,14 +195,16 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   checkPolicy(policy, { hasJournal });
   const { budgets, serverConcurrency: servers, ...toolPolicy } = policy;
   await using ends = new AsyncDisposableStack();
-  const base: Base = { client, host, journal, log, fault, now, monotonic, ends };
+  const { isHost = false } = options;
+  const duties = isHost ? noDuties(client) : client;
+  const base: Base = { client, duties, host, journal, log, fault, now, monotonic, ends };
 
-  const catalogs = trackCatalog(client, host, toolPolicy, { log, now, monotonic });
+  const catalogs = trackCatalog(duties, host, toolPolicy, { log, now, monotonic });
   ends.defer(catalogs.stop);
   const audit = startAudit(base);
   const scheduler = createCallScheduler({ ...defaultCallLimits, ...options.concurrency, servers }, monotonic);
   const ledger = new BudgetLedger(budgets, monotonic);
-  const minterOf = minterFinder(client, log);
+  const minterOf = minterFinder(duties, log);
   const approvals = await startApprovals(base, { catalogs, audit, minterOf, limits: options.approvalLimits });
   const holds = startHolds(base, minterOf, options.heldCallLimits);
   const subscriptions = startSubscriptions(base, catalogs);
@@ -206,14 +226,17 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   };
   const pages = { now: monotonic, maxReplyBytes: shared.maxReplyBytes };
   let configProblem: ServersReply['config_problem'];
+  let restartNeeded: ServersReply['restart_needed'];
   const operations: Omit<OperationDeps, 'samples'> = {
     ...shared,
     configProblem: () => configProblem,
+    restartNeeded: () => restartNeeded,
     inbox: ownership.inbox,
     manifests: new ManifestPages(pages),
     discoveries: new DiscoveryPages(pages),
     tasks: new TaskRounds({ registry, journal }),
     unreadFiles: options.unreadFiles,
+    hosts: options.hosts,
     subscriptions,
     newApprovalId: () => newIdOfApproval(randomInt),
   };
@@ -261,8 +284,10 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
       configProblem = { since: configProblem?.since ?? now(), reason };
       await audit.recordBefore({ code: 'config_refused', detail: reason });
     },
-    acceptConfig: () => {
+    acceptConfig: (restart) => {
       configProblem = undefined;
+      restartNeeded =
+        restart.length > 0 ? { since: restartNeeded?.since ?? now(), keys: [...restart] } : undefined;
     },
     get isServing() {
       return served !== undefined;
@@ -275,7 +300,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
 }
 
 /** Reports to the audit log how calls end, and what becomes of servers, hints and definitions. */
-function startAudit({ client, host, monotonic, log, ends }: Base): AuditTrail {
+function startAudit({ duties: client, host, monotonic, log, ends }: Base): AuditTrail {
   const audit = ends.use(new AuditTrail({ client, monotonic, log }));
   ends.use(auditWithheldHints(audit, host, monotonic));
   ends.use(auditChangedDefinitions(audit, host, monotonic));
@@ -286,7 +311,7 @@ function startAudit({ client, host, monotonic, log, ends }: Base): AuditTrail {
 type MinterOf = CallDeps['minterOf'];
 
 /** Makes a function that asks the broker for the minting token of an agent. While the broker is away, it is unknown. */
-function minterFinder(client: BrokerClient, log: Log): MinterOf {
+function minterFinder(client: Pick<BrokerClient, 'checkTokens'>, log: Log): MinterOf {
   return async (agent) => {
     try {
       return (await client.checkTokens({ agents: [agent] })).minters[0];
@@ -317,7 +342,8 @@ async function startApprovals(
     policy: () => catalogs.policy.approvals,
     definitionHash: (name) => {
       const tool = catalogs.sentDefinition(name);
-      return tool && digests.of(tool);
+      const { server } = host.route(name);
+      return tool && boundDefinition(digests.of(tool), server && host.labelOf(server));
     },
     replyOf: async (key) => {
       const reply = (await journal.find(key))?.end?.reply;
@@ -335,7 +361,7 @@ async function startApprovals(
 }
 
 /** Makes calls wait while a hold is on them. */
-function startHolds({ client, ends }: Base, minterOf: MinterOf, limits?: HeldCallLimits): HeldCalls {
+function startHolds({ duties: client, ends }: Base, minterOf: MinterOf, limits?: HeldCallLimits): HeldCalls {
   const holds = new HeldCalls({ minterOf, ...(limits && { limits }) });
   ends.defer(client.onHolds(holds.set));
   return holds;
@@ -346,15 +372,15 @@ function startSubscriptions(
   { client, host, monotonic, log, ends }: Base,
   catalogs: CatalogTracker,
 ): Subscriptions {
-  const rules = () => catalogs.present().offerRules;
+  const rules = () => catalogs.present().mcpContentRules;
   const subscriptions = new Subscriptions({ host, client, rules, now: monotonic, log });
   ends.defer(() => subscriptions.close());
   ends.defer(host.onInventoryChanged(() => setImmediate(() => subscriptions.refresh())));
   return subscriptions;
 }
 
-/** The dependencies of calls and offers, with those that report about them. */
-type ServingDeps = CallDeps & OfferDeps & { meter: CallMeter; audit: AuditTrail };
+/** The dependencies of calls and of MCP content, with those that report about them. */
+type ServingDeps = CallDeps & McpContentDeps & { meter: CallMeter; audit: AuditTrail };
 
 /** The requests that are served, and the figures about them. */
 interface Served {
@@ -385,7 +411,7 @@ async function serveRequests(
   );
   const sizes = { ...defaultCallSizeLimits, ...options.sizes };
   const operations = { ...answering, samples };
-  const answer = requestAnswerer(new CallRoom(sizes), calls, operations);
+  const answer = requestAnswerer(new CallRoom(sizes), calls, operations, options.isHost ?? false);
   // Calls that wait for a decision or a release have slots of their own, so that others are not held up by them.
   const { all: asked } = options.approvalLimits ?? defaultApprovalLimits;
   const held = options.heldCallLimits ?? defaultHeldCallLimits;
@@ -429,8 +455,9 @@ function refuseClosed(reason: SignalboxError | undefined): never {
 /** Makes the function that answers each request by its operation. */
 function requestAnswerer(
   room: CallRoom,
-  callDeps: CallDeps & OfferDeps,
+  callDeps: CallDeps & McpContentDeps,
   operations: OperationDeps,
+  isHost: boolean,
 ): (request: ServedRequest) => Promise<ServeAnswer> {
   const calls = createCallHandlers(callDeps);
   const rounds = { ...callDeps, calls, tasks: operations.tasks };
@@ -450,11 +477,22 @@ function requestAnswerer(
       endSlice?.();
       // Only calls know what becomes of them when a lane is lost.
       if (body && body.op !== 'call' && !request.mayWait) return handBack;
+      const misplaced = body && refuseMisplaced(message.from, body, isHost);
+      if (misplaced) return answerOf(boundedReply({ error: misplaced }, operations.maxReplyBytes()));
       switch (body?.op) {
-        case 'call':
-          return await calls.toolCall(new Call({ request, body, slot }));
-        case 'request':
-          return await serveOffer(callDeps, { request, body, slot });
+        case 'call': {
+          const named = body.hosted ? await namedHere(callDeps, body) : body;
+          return await calls.toolCall(new Call({ request, body: named, slot }));
+        }
+        case 'request': {
+          const { hosted } = body;
+          if (hosted) return await serveHostedContent(callDeps, request, { ...body, hosted });
+          return await serveMcpContent(callDeps, { request, body, slot });
+        }
+        case 'hosted':
+          return answerOf(boundedReply(answerHosted(callDeps), operations.maxReplyBytes()));
+        case 'hosted_list':
+          return answerOf(boundedReply(await answerHostedList(callDeps, body), operations.maxReplyBytes()));
         case 'ask_permission':
           return await calls.question(new Call({ request, ...callOfQuestion(body), slot }));
         case 'update_task':
@@ -471,8 +509,8 @@ function requestAnswerer(
 }
 
 /**
- * Returns the refusal of a request for which there is no room. Its body is not parsed, and may say that another orchestrator has begun it on a
- * lane.
+ * Returns the refusal of a request for which there is no room. Its body is not parsed, and may say that another orchestrator has begun it
+ * on a lane.
  */
 function withoutRoom(
   { ownership }: CallDeps,

@@ -31,7 +31,7 @@ export async function examineDatabase(
   const rows = hasTables
     ? await database.read<{ broker: string }>(
         database.unnamed(
-          'SELECT broker FROM @session WHERE NOT is_over AND alive_until > clock_timestamp() ORDER BY epoch',
+          'SELECT broker FROM @incarnation WHERE NOT is_over AND alive_until > clock_timestamp() ORDER BY epoch',
         ),
       )
     : undefined;

@@ -2,7 +2,7 @@
 
 export { type CopiedContent, type CopyTarget, copyIntoPostgres } from './copy/copy-content.ts';
 export type { Transaction } from './database/attempt.ts';
-export { BrokerSession } from './database/broker-session.ts';
+export { BrokerIncarnation } from './database/broker-incarnation.ts';
 export { tlsProblem } from './database/client.ts';
 export { type MarkOptions, PostgresDatabase } from './database/database.ts';
 export type { Statement } from './database/statement.ts';

@@ -6,7 +6,7 @@ import { statementOf } from './database/statement.ts';
 import { isLockTimeout } from './database/store-errors.ts';
 
 /** The version of the tables. */
-export const schemaVersion = 4;
+export const schemaVersion = 5;
 
 const name = 'text COLLATE "C" NOT NULL';
 
@@ -43,15 +43,15 @@ const messageColumns = `
   is_counted boolean NOT NULL, created_at bigint NOT NULL, expires_at bigint NOT NULL, open_until bigint, size int NOT NULL,
   attempts int NOT NULL, answered boolean NOT NULL, takers text[], details text NOT NULL, body bytea`;
 
-/** The tables of the sessions that use a schema. */
-const sessionTables = `
-  -- Those that use the schema: see database/broker-session.ts.
-  CREATE TABLE @session (
+/** The tables of the incarnations that use a schema. */
+const incarnationTables = `
+  -- Those that use the schema: see database/broker-incarnation.ts.
+  CREATE TABLE @incarnation (
     broker text PRIMARY KEY, epoch bigint NOT NULL, owner text NOT NULL, begun_at timestamptz NOT NULL,
     alive_since timestamptz NOT NULL, alive_until timestamptz NOT NULL, is_over boolean NOT NULL, commits bigint NOT NULL
   ) WITH (fillfactor = 50, ${busy});
-  -- The epochs of all, so that one names a session.
-  CREATE SEQUENCE @session_epoch;
+  -- The epochs of all, so that one names an incarnation.
+  CREATE SEQUENCE @incarnation_epoch;
   CREATE TABLE @meta (key text PRIMARY KEY, value text NOT NULL);
 `;
 
@@ -68,27 +68,27 @@ const tables = `
   -- What a broker has to look at: an inbox of its that another one has stored messages in, or has taken. In a shared inbox, seq names a
   -- message that may be claimed, and 0 says that any may. A crash of the server empties it.
   CREATE UNLOGGED TABLE @wake (
-    id bigint DEFAULT nextval('@wake_id') PRIMARY KEY, session bigint NOT NULL, inbox ${name}, seq bigint
+    id bigint DEFAULT nextval('@wake_id') PRIMARY KEY, incarnation bigint NOT NULL, inbox ${name}, seq bigint
   ) WITH (${busy});
-  CREATE INDEX ON @wake (session);
+  CREATE INDEX ON @wake (incarnation);
   -- What is told to the holder of an inbox and never stored.
   CREATE UNLOGGED TABLE @live (
-    id bigint DEFAULT nextval('@live_id') PRIMARY KEY, session bigint NOT NULL, inbox ${name}, header bytea NOT NULL, body bytea
+    id bigint DEFAULT nextval('@live_id') PRIMARY KEY, incarnation bigint NOT NULL, inbox ${name}, header bytea NOT NULL, body bytea
   ) WITH (${busy});
-  CREATE INDEX ON @live (session, id);
+  CREATE INDEX ON @live (incarnation, id);
   -- The callers of each broker: see cluster/presence.ts.
   CREATE UNLOGGED TABLE @presence (
-    key text COLLATE "C" PRIMARY KEY, session bigint NOT NULL, agent ${name}, role ${name}, details text NOT NULL
+    key text COLLATE "C" PRIMARY KEY, incarnation bigint NOT NULL, agent ${name}, role ${name}, details text NOT NULL
   ) WITH (fillfactor = 50, ${busy});
-  CREATE INDEX ON @presence (session);
+  CREATE INDEX ON @presence (incarnation);
   CREATE INDEX ON @presence (agent);
   -- A broker whose row is gone writes anew what it had in unlogged tables: see cluster/living-brokers.ts.
-  CREATE UNLOGGED TABLE @broker_state (session bigint PRIMARY KEY);
-  -- The row that each transaction locks that stores a message in an inbox, or settles one. session is the epoch of the broker which
+  CREATE UNLOGGED TABLE @broker_state (incarnation bigint PRIMARY KEY);
+  -- The row that each transaction locks that stores a message in an inbox, or settles one. incarnation is the epoch of the broker which
   -- holds the inbox, or members those of the brokers that share it, and head_seq the highest number that was given to a message of it.
   -- No broker that held it has handed out a message after taken_seq.
   CREATE TABLE @inbox (
-    name text COLLATE "C" PRIMARY KEY, session bigint, members bigint[], head_seq bigint NOT NULL DEFAULT 0,
+    name text COLLATE "C" PRIMARY KEY, incarnation bigint, members bigint[], head_seq bigint NOT NULL DEFAULT 0,
     taken_seq bigint NOT NULL DEFAULT 0, pending bigint NOT NULL DEFAULT 0, bytes bigint NOT NULL DEFAULT 0,
     scheduled bigint NOT NULL DEFAULT 0, scheduled_bytes bigint NOT NULL DEFAULT 0
   ) WITH (fillfactor = 50, ${busy});
@@ -111,13 +111,13 @@ const tables = `
   CREATE INDEX ON @message (inbox, seq) WHERE attempts > 0;
   CREATE INDEX ON @message (inbox, seq) WHERE is_cancelled;
   CREATE INDEX ON @message (${groupKey('')}, seq) WHERE group_key IS NOT NULL;
-  -- The messages of shared inboxes that were handed out: session is the epoch of the broker that has a message, if one does, and was_out
-  -- tells whether one had it before. Only sessions among the members of an inbox have claims. Written under the lock of the inbox.
+  -- Messages of shared inboxes that were handed out: incarnation is the epoch of the broker that has a message, if one does, and was_out
+  -- tells whether one had it before. Only incarnations among the members of an inbox have claims. Written under the lock of the inbox.
   CREATE TABLE @claim (
-    inbox ${name}, seq bigint NOT NULL, session bigint, was_out boolean NOT NULL, PRIMARY KEY (inbox, seq)
+    inbox ${name}, seq bigint NOT NULL, incarnation bigint, was_out boolean NOT NULL, PRIMARY KEY (inbox, seq)
   ) WITH (fillfactor = 50, ${busy});
   -- The keys of shared inboxes that stay with one member, and the broker that has it.
-  CREATE TABLE @key_member (inbox ${name}, key ${name}, session bigint NOT NULL, PRIMARY KEY (inbox, key));
+  CREATE TABLE @key_member (inbox ${name}, key ${name}, incarnation bigint NOT NULL, PRIMARY KEY (inbox, key));
 
   CREATE TABLE @scheduled (${messageColumns}, sent_at bigint NOT NULL, PRIMARY KEY (seq)) WITH (${busy});
   ALTER TABLE @scheduled ALTER COLUMN body SET STORAGE EXTERNAL;
@@ -213,7 +213,7 @@ export async function prepareSchema(database: PostgresDatabase, now: () => numbe
   await prepareTables(database, { version: schemaVersion, make: () => `${tables}${sliceTable(1, now())}` });
 }
 
-/** Makes tables of a version beside those of sessions, as {@link prepareSchema} does. */
+/** Makes tables of a version beside those of incarnations, as {@link prepareSchema} does. */
 export async function prepareTables(
   database: PostgresDatabase,
   { version, make }: { version: number; make: () => string },
@@ -271,7 +271,7 @@ function create(
   { presence, version, made }: { presence: Exclude<Presence, 'tables'>; version: number; made: string },
 ): void {
   const schema = presence === 'nothing' ? `CREATE SCHEMA ${database.schema};` : '';
-  transaction.script(database.inSchema(`${schema}${sessionTables}${made}`));
+  transaction.script(database.inSchema(`${schema}${incarnationTables}${made}`));
   const identity = randomBytes(16).toString('hex');
   transaction.write(database.unnamed(`INSERT INTO @meta VALUES ('version', $1), ('identity', $2)`), [
     String(version),

@@ -8,7 +8,7 @@ import {
 import { callStatusSchema, callsReplySchema } from '../src/mcp/call-status.ts';
 import {
   explanationSchema,
-  offerExplanationSchema,
+  mcpContentExplanationSchema,
   searchReplySchema,
   subscriptionsReplySchema,
 } from '../src/mcp/lookup-replies.ts';
@@ -59,7 +59,7 @@ const bodySchemas: Record<string, z.ZodType> = {
   ServerReply: serverReplySchema,
   DiscoverReply: discoveryReplySchema,
   ExplainReply: explanationSchema,
-  OfferExplanation: offerExplanationSchema,
+  McpContentExplanation: mcpContentExplanationSchema,
   SearchReply: searchReplySchema,
   SubscriptionsReply: subscriptionsReplySchema,
   ApprovalsReply: approvalsReplySchema,

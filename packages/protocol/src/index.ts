@@ -62,9 +62,9 @@ export {
   type ListScheduledFrame,
   type MetricsFrame,
   type NackFrame,
-  type OfferLanesFrame,
   type OpenLaneFrame,
   type PeekFrame,
+  type ServeLanesFrame,
   type SubscribeFrame,
   type WorkingFrame,
 } from './wire/client-frames.ts';
@@ -151,10 +151,13 @@ export { type Undeliverable, undeliverableReasons, undeliverableSchema } from '.
 export {
   type Address,
   agentOf,
+  hostAgent,
+  hostLabelPattern,
   isAddress,
   isAgentId,
   isGroup,
   isGroupName,
+  isHostAgent,
   isNamedOperator,
   isRecipient,
   isReservedName,
@@ -184,7 +187,7 @@ export {
   roleSchema,
   wellKnownKinds,
 } from './names/name-schemas.ts';
-export { isPrivileged } from './names/privileged-roles.ts';
+export { hasOwnLimits, hostRole, isPrivileged, servesCalls } from './names/privileged-roles.ts';
 export { matchesPattern } from './names/star-pattern.ts';
 export {
   agentOfToken,
@@ -240,6 +243,14 @@ export {
   definitionKinds,
   definitionsReplySchema,
 } from './mcp/definitions.ts';
+export {
+  type Hosted,
+  type HostedList,
+  type HostedListReply,
+  type HostedReply,
+  hostedListReplySchema,
+  hostedReplySchema,
+} from './mcp/hosted.ts';
 export { JsonLineReader, jsonLine } from './mcp/json-lines.ts';
 export { type JsonRpcHead, jsonRpcHead, plainIdPattern } from './mcp/json-rpc-head.ts';
 export {
@@ -265,9 +276,9 @@ export {
   type Explanation,
   explanationSchema,
   type MatrixReply,
+  type McpContentExplanation,
   matrixReplySchema,
-  type OfferExplanation,
-  offerExplanationSchema,
+  mcpContentExplanationSchema,
   type SearchReply,
   type SubscriptionsReply,
   searchReplySchema,
@@ -281,6 +292,20 @@ export {
   unreadHints,
 } from './mcp/mailbox-tools.ts';
 export { mayRepeat, type RepeatOverride, repeatOverrideOf, withRepeatOverride } from './mcp/may-repeat.ts';
+export {
+  type McpContentKinds,
+  type McpContentMethod,
+  mcpContentMethods,
+  type PageToolReply,
+  type Prompt,
+  pageToolReplySchema,
+  promptSchema,
+  type Resource,
+  type ResourceTemplate,
+  resourceSchema,
+  resourceTemplateSchema,
+  type ServerInstructions,
+} from './mcp/mcp-content.ts';
 export {
   type InputRequired,
   isInputRequired,
@@ -303,9 +328,11 @@ export {
   type CancelTaskRequest,
   type DecideRequest,
   type DiscoverRequest,
-  type ExplainOfferRequest,
+  type ExplainMcpContentRequest,
   type ExplainRequest,
+  hostedOps,
   type ManifestRequest,
+  type McpContentRequest,
   type McpRequest,
   maxPages,
   maxStandingMs,
@@ -313,7 +340,6 @@ export {
   mcpRequestParser,
   minStandingMs,
   type NotePermissionRequest,
-  type OfferRequest,
   type OwnCallsRequest,
   openOps,
   type PageToolRequest,
@@ -326,20 +352,6 @@ export {
   type TaskRequest,
   type UpdateTaskRequest,
 } from './mcp/mcp-request.ts';
-export {
-  type OfferedKinds,
-  type OfferMethod,
-  offerMethods,
-  type PageToolReply,
-  type Prompt,
-  pageToolReplySchema,
-  promptSchema,
-  type Resource,
-  type ResourceTemplate,
-  resourceSchema,
-  resourceTemplateSchema,
-  type ServerInstructions,
-} from './mcp/offers.ts';
 export { forwardedMeta, type RequestMeta, withoutOwnMeta } from './mcp/request-meta.ts';
 export {
   isNamedUri,
@@ -362,6 +374,7 @@ export {
 export {
   type DiscoveryReply,
   discoveryReplySchema,
+  type HostReport,
   type ServerReply,
   type ServerReport,
   type ServersReply,

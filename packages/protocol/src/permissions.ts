@@ -1,3 +1,4 @@
+import { servesCalls } from './names/privileged-roles.ts';
 import { isMintingPattern } from './names/token-text.ts';
 
 /** The permissions that a token may have beyond acting as its agent, with what each of them allows. */
@@ -66,7 +67,7 @@ export const operationPermissions = {
     explain: readers,
     matrix: readers,
     samples: readers,
-    explain_offer: readers,
+    explain_mcp_content: readers,
     reload: operator,
     stop: operator,
     start: operator,
@@ -128,7 +129,7 @@ export function doesMoreThanAct({
   approves?: unknown;
 }): boolean {
   if (isMintingPattern(agent) || approves !== undefined) return true;
-  return role === 'orchestrator' || permissionsOfRole(role).length > 0;
+  return servesCalls(role) || permissionsOfRole(role).length > 0;
 }
 
 /** Lists permissions in a sentence: `operator or observer`. */

@@ -36,6 +36,10 @@ export const faultPoints = [
   'a2a.task.asked',
   'a2a.answer.stored',
   'a2a.task.withdrawn',
+  'serve.task.noted',
+  'serve.task.sent',
+  'serve.task.known',
+  'serve.task.answered',
 ] as const;
 
 /** The environment variable that sets the fault of a process. Its value is the `setting` of {@link faultAt}. */

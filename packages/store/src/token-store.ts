@@ -28,8 +28,8 @@ export interface TokenRecord {
    * the person signed in.
    */
   parentId?: string;
-  /** True for the session of a browser. Its parent is the token of the person. */
-  isSession?: true;
+  /** True for the sign-in of a browser. Its parent is the token of the person. */
+  isSignIn?: true;
   /** True if the disk has damaged the row, so that none of its fields can be relied on. Such a token authenticates nobody. */
   damaged?: true;
 }

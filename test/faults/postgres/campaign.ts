@@ -65,7 +65,7 @@ export interface PostgresCampaignReport {
     storedTwice: string[];
     untyped: string[];
   };
-  /** Brokers that ended by themselves because their session was over. */
+  /** Brokers that ended by themselves because their incarnation was over. */
   fenced: number;
   /** Broken promises, each with the number of its event. */
   faults: string[];

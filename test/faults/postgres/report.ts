@@ -13,7 +13,7 @@ export function postgresCampaignText(report: PostgresCampaignReport): string {
     ['calls', verdict.calls],
     ['  results', verdict.results],
     ...Object.entries(verdict.typed).map(([code, n]) => [`  ${code}`, n]),
-    ['brokers whose session was over', fenced],
+    ['brokers whose incarnation was over', fenced],
     ['broken promises', faults.length],
   ]);
   const kept = faults.length > 0 ? [`logs: ${directory}`] : [];

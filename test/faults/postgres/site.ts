@@ -46,7 +46,7 @@ export interface Site extends AsyncDisposable {
   keepFiles(): void;
   /** Returns the broker that holds an inbox. */
   holderOf(inbox: string): Promise<SiteBroker | undefined>;
-  /** Tells whether the sessions of both brokers live, by the clock of the database. */
+  /** Tells whether the incarnations of both brokers live, by the clock of the database. */
   allLive(): Promise<boolean>;
   /** Ends every connection of the brokers. Returns how many there were. */
   endConnections(): Promise<number>;
@@ -119,12 +119,12 @@ export async function startSite(
     },
     async holderOf(inbox) {
       const [row] = await query<{ broker: string }>(
-        `SELECT s.broker FROM ${schema}.inbox i JOIN ${schema}.session s ON s.epoch = i.session WHERE i.name = '${inbox}'`,
+        `SELECT s.broker FROM ${schema}.inbox i JOIN ${schema}.incarnation s ON s.epoch = i.incarnation WHERE i.name = '${inbox}'`,
       );
       return brokers.find(({ name }) => name === row?.broker);
     },
     async allLive() {
-      const living = await query(`SELECT FROM ${schema}.session WHERE alive_until > clock_timestamp()`);
+      const living = await query(`SELECT FROM ${schema}.incarnation WHERE alive_until > clock_timestamp()`);
       return living.length === brokers.length;
     },
     async endConnections() {

@@ -21,6 +21,8 @@ export interface A2aStage extends AsyncDisposable {
   readonly directory: string;
   readonly up: Daemon;
   readonly ready: Ready;
+  /** The configuration, with the section `a2a`. */
+  readonly configuration: object;
   /** Returns the process that is a part of `up` now. */
   pidOf(part: 'broker' | 'a2a'): Promise<number>;
   /** Issues a token of an agent. */
@@ -116,6 +118,7 @@ export async function startA2aStage({
     directory,
     up,
     ready,
+    configuration: config,
     asOperator,
     async pidOf(part) {
       const processes = await allProcesses();

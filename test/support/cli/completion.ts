@@ -9,7 +9,7 @@ import { startWorkspace, type Workspace } from './workspace.ts';
 
 export type Shell = 'bash' | 'zsh' | 'fish';
 
-/** The scripts that print, one a line, the words that a shell offers for the words after the script. */
+/** The scripts that print, one a line, the words that a shell shows for the words after the script. */
 const scripts: Readonly<Record<Shell, string>> = {
   bash: `source ./bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _signalbox; printf '%s\\n' "\${COMPREPLY[@]}"`,
   // The functions of zsh's own system, as far as the completion calls them.
@@ -26,8 +26,8 @@ const run = promisify(execFile);
 
 /** A folder with a file, a folder and the completion of one shell. */
 export interface CompletingShell extends AsyncDisposable {
-  /** Returns the words that the shell offers for the last of these, sorted. */
-  offered(words: readonly string[]): Promise<string[]>;
+  /** Returns the words that the shell shows for the last of these, sorted. */
+  shown(words: readonly string[]): Promise<string[]>;
 }
 
 export async function completingShell(shell: Shell): Promise<CompletingShell> {
@@ -39,7 +39,7 @@ export async function completingShell(shell: Shell): Promise<CompletingShell> {
   await mkdir(join(cwd, 'my folder'));
   const resources = opened.move();
   return {
-    async offered(words) {
+    async shown(words) {
       const args = [...flags[shell], scripts[shell], ...(shell === 'fish' ? [] : [shell]), ...words];
       const { stdout } = await run(shell, args, { cwd, env: { ...process.env, HOME: cwd } });
       const lines = stdout.split('\n').map((line) => line.split('\t')[0] ?? '');
@@ -52,17 +52,18 @@ export async function completingShell(shell: Shell): Promise<CompletingShell> {
 /** The command, as somebody may type it who has it nowhere on the PATH. */
 export const typedCommand = fileURLToPath(new URL('../../../apps/cli/bin/signalbox', import.meta.url));
 
-/** A command, the end of its line, and the names of {@link startNamedSystem} that every shell offers for the last word. */
+/** A command, the end of its line, and the names of {@link startNamedSystem} that every shell shows for the last word. */
 export const namedCompletions: readonly (readonly [
   command: string,
   end: string,
-  offered: readonly string[],
+  shown: readonly string[],
 ])[] = [
   ['send', 'ro', ['rosa', 'roy']],
   ['tail', '--agent ro', ['rosa', 'roy']],
   ['tools list', '--role re', ['researcher']],
   ['servers show', 'pl', ['plain']],
   ['tools call', 'mcp_', ['mcp_plain__look']],
+  ['token issue', '--host g', ['gpu']],
 ];
 
 /** Starts a system with names to complete. */
@@ -71,6 +72,7 @@ export async function startNamedSystem(): Promise<Workspace> {
     JSON.stringify({
       broker: { listen: '127.0.0.1:0', data: './state' },
       mcpServers: { plain: { command: process.execPath, args: [namedToolsServer, 'look'] } },
+      hosts: { gpu: ['render'], lab: ['scope'] },
       roles: { researcher: { tools: ['mcp_plain__*'] } },
     }),
   );
@@ -86,8 +88,8 @@ export function isInstalled(program: string): boolean {
   return spawnSync(program, ['--version']).status === 0;
 }
 
-/** A typed line, and the words that every shell offers for its last word. */
-export const completions: readonly (readonly [typed: string, offered: readonly string[]])[] = [
+/** A typed line, and the words that every shell shows for its last word. */
+export const completions: readonly (readonly [typed: string, shown: readonly string[]])[] = [
   ['signalbox to', ['token', 'tools', 'top']],
   ['signalbox token issue --pe', ['--permissions']],
   ['signalbox token issue --permissions ', ['observer', 'operator']],

@@ -1,6 +1,6 @@
 import type { ClientRecord } from './client-record.ts';
 import type { DirectRecord } from './direct-record.ts';
-import { probeNames, schemas } from './probe-offers.ts';
+import { probeNames, schemas } from './probe-mcp-content.ts';
 
 type Json = Record<string, unknown>;
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { AgentCli } from './agent-clis.ts';
 import { type ModelNotes, nameOf, type Step, startScriptedModel } from './model-server.ts';
-import { probeInstructions, probeNames } from './probe-offers.ts';
+import { probeInstructions, probeNames } from './probe-mcp-content.ts';
 import { type ClientPlace, prepare, runToEnd } from './run-client.ts';
 import { showsTool } from './tool-names.ts';
 

@@ -46,7 +46,7 @@ test.each(apis)(
     const stream = await ask({ tools, stream: true }, path.replace(':generate', ':streamGenerate'));
     expect(stream).toContain('call_0_0');
     expect(stream).toMatch(/^(event: \S+\n)?data: \{/);
-    // The second step has a tool that no server offers, so that the first result is the last.
+    // The second step has a tool that no server lists, so that the first result is the last.
     expect(await ask({ tools, ...result })).toContain('All is done.');
     expect([...model.tools]).toEqual([[name, { name, schema: parameters }]]);
     expect([...model.read]).toEqual([['0.0', read]]);

@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { probeInstructions, probeTools } from './probe-offers.ts';
+import { probeInstructions, probeTools } from './probe-mcp-content.ts';
 
 type Json = Record<string, unknown>;
 

@@ -22,7 +22,7 @@ import { type HttpEndpoint, startEndpoint } from '../mcp-host/http-endpoint.ts';
 import { askingTools } from './asking-tools.ts';
 import { eventStore } from './event-store.ts';
 import { text } from './fixture-content.ts';
-import { addOffers, offerCapabilities } from './fixture-offers.ts';
+import { addMcpContent, mcpContentCapabilities } from './fixture-mcp-content.ts';
 import { type FixtureTool, fixtureTool } from './fixture-tool.ts';
 import { headerTool, plainTools } from './plain-tools.ts';
 import { slowTools } from './slow-tools.ts';
@@ -54,11 +54,11 @@ const unchanged: FixtureState = {
 function newServer(state: FixtureState): McpServer {
   const known = new McpServer(
     { name: 'fixture', version: '1.0.0' },
-    { capabilities: { tools: { listChanged: true }, ...offerCapabilities, logging: {} } },
+    { capabilities: { tools: { listChanged: true }, ...mcpContentCapabilities, logging: {} } },
   );
   const { server } = known;
   checkHeaders(known);
-  addOffers(server, () => state.promptChanges);
+  addMcpContent(server, () => state.promptChanges);
   const tools = () => [...state.tools, changing(state.changes)];
   server.setRequestHandler('tools/list', () => ({ tools: tools().map((tool) => tool.definition) }));
   server.setRequestHandler('tools/call', ({ params }, context) => {

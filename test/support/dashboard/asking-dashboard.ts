@@ -5,7 +5,7 @@ import { openSqliteJournal } from '@signalbox/store/journal';
 import { tempDir } from '@signalbox/testing';
 import { expect } from 'vitest';
 import type { ToolStackOptions } from '../orchestrator/tool-stack.ts';
-import { type ApiSession, jsonOf, session } from './api-session.ts';
+import { type ApiSignIn, jsonOf, signedIn } from './api-sign-in.ts';
 import { type DashboardStack, startDashboardStack } from './dashboard-stack.ts';
 
 /** A dashboard whose orchestrator makes calls of `count` and `slow` by the roles `builder` and `tester` wait. */
@@ -33,7 +33,7 @@ export async function startAskingDashboard(options: ToolStackOptions = {}): Prom
   const approvals = { roles: { builder: asks, tester: asks }, deadlineMs: 60 * 60_000, notify: [] };
   const here = starting.use(await startDashboardStack({ journal, approvals, allowlist, ...options }));
   const resources = starting.move();
-  let asking: ApiSession | undefined;
+  let asking: ApiSignIn | undefined;
   return {
     ...here,
     async approver(agent, approves) {
@@ -41,7 +41,7 @@ export async function startAskingDashboard(options: ToolStackOptions = {}): Prom
       return token;
     },
     async waiting(count) {
-      asking ??= await session(here);
+      asking ??= await signedIn(here);
       const { get } = asking;
       const read = async (): Promise<Approval[]> => jsonOf(await get('approvals')).approvals;
       await expect.poll(async () => (await read()).length).toBe(count);

@@ -32,8 +32,8 @@ export function nonstandardServer(listFile: string, env: Record<string, string> 
 }
 
 /** The server whose prompts and resources no SDK would make. */
-export function oddOffersServer(env: Record<string, string> = {}): StdioServerConfig {
-  const script = fileURLToPath(new URL('./odd-offers-server.ts', import.meta.url));
+export function oddMcpContentServer(env: Record<string, string> = {}): StdioServerConfig {
+  const script = fileURLToPath(new URL('./odd-mcp-content-server.ts', import.meta.url));
   return { type: 'stdio', command: process.execPath, args: [script], env: { ...compileCache(), ...env } };
 }
 

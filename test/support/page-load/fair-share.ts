@@ -1,5 +1,5 @@
 import { connectWire } from '@signalbox/testing';
-import { session } from '../dashboard/api-session.ts';
+import { signedIn } from '../dashboard/api-sign-in.ts';
 import { exchange } from '../neighbours/neighbours.ts';
 import type { PageBroker } from './page-broker.ts';
 import { quantile } from './statistics.ts';
@@ -28,10 +28,10 @@ const paths = [
   'dead-letters?limit=1000',
   'tokens',
 ];
-/** Twice the number of requests that a session may make at once. */
+/** Twice the number of requests that a sign-in may make at once. */
 const loops = 32;
 
-/** Lets a pair exchange asks and replies, in turn alone and beside so many greedy sessions of different people. */
+/** Lets a pair exchange asks and replies, in turn alone and beside so many greedy sign-ins of different people. */
 export async function measureFairShare(
   broker: PageBroker,
   { rounds, asks, greedy }: { rounds: number; asks: number; greedy: number },
@@ -56,9 +56,9 @@ export async function measureFairShare(
     const { heldUpMs } = await broker.figures();
     return { p50Ms: quantile(times, 0.5), p99Ms: quantile(times, 0.99), heldUpMs };
   };
-  const sessions = await Promise.all(
+  const signIns = await Promise.all(
     Array.from({ length: greedy }, async (_, index) =>
-      session(broker, await broker.person(`greedy-${index}`)),
+      signedIn(broker, await broker.person(`greedy-${index}`)),
     ),
   );
   const answers = new Map<number, number>();
@@ -68,7 +68,7 @@ export async function measureFairShare(
   for (let round = 0; round < rounds; round++) {
     atRest.push(await measure());
     let isOver = false;
-    const flood = sessions.flatMap(({ get }) =>
+    const flood = signIns.flatMap(({ get }) =>
       Array.from({ length: loops }, async (_, index) => {
         for (let at = index; !isOver; at++) {
           const { status } = await get(paths[at % paths.length]!);

@@ -8,7 +8,7 @@ import { serverVariable } from './one-server.ts';
 export const testStores: TestStores = {
   of: (dataDir) => ({
     noBackup: 'this is a test',
-    // A broker whose monotonic clock leaps has lost its session, so that the stores have a clock that tests don't move.
+    // A broker whose monotonic clock leaps has lost its incarnation, so that the stores have a clock that tests don't move.
     open: ({ monotonic: _moved, ...settings }) =>
       openPostgresStores({
         ...settings,

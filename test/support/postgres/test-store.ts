@@ -34,7 +34,7 @@ export async function testSchema(
   };
 }
 
-/** Opens the messages of a broker, `one` unless it has a name. Disposing the store ends the session of the broker. */
+/** Opens the messages of a broker, `one` unless it has a name. Disposing the store ends the incarnation of the broker. */
 export async function openMessages(
   options: Omit<PostgresStoresOptions, 'broker'> & { broker?: string },
 ): Promise<InboxStore> {

@@ -71,9 +71,9 @@ export async function startTwoBrokerProcesses(
     operator,
     schema,
     issue,
-    /** Returns the number of brokers whose session lives. */
+    /** Returns the number of brokers whose incarnation lives. */
     living: async () => {
-      const sql = 'SELECT count(*)::int AS living FROM @session WHERE NOT is_over';
+      const sql = 'SELECT count(*)::int AS living FROM @incarnation WHERE NOT is_over';
       return (await schema.sql(sql))[0]!.living;
     },
     connect: (

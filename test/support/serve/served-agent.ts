@@ -4,11 +4,13 @@ import { type BrokerClient, connectBroker } from '@signalbox/client';
 import { startTestBroker, type TestBroker, tempDir } from '@signalbox/testing';
 import {
   openThreadSessions,
+  runTurn,
   type ServeAgentOptions,
   type ServedAgent,
   type ServeEvent,
   serveAgent,
   startCleanupProcess,
+  type TurnRunOptions,
   turnProgramOf,
 } from '@signalbox/worker/internal';
 import { testAgent } from '../runner/supervise-options.ts';
@@ -19,7 +21,7 @@ export interface ServeStage extends AsyncDisposable {
   readonly walt: BrokerClient;
   readonly directory: string;
   /** Serves `rosa` with a shell script as her program. */
-  serve(script: string, options?: Partial<ServeAgentOptions>): Promise<Served>;
+  serve(script: string, options?: Partial<ServeAgentOptions & TurnRunOptions>): Promise<Served>;
 }
 
 /** A served agent, what happened to it, and the tokens that were made for it. */
@@ -56,16 +58,18 @@ export async function startServeStage(broker?: Parameters<typeof startTestBroker
         root,
       });
       const events: ServeEvent[] = [];
-      const agent = serveAgent({
+      const all = {
         ...options,
         turns: turnProgramOf([program]),
+        command: 'program',
         turnTimeoutMs: 30_000,
         concurrency: 1,
         retryWaitMs: 50,
         sessions: await openThreadSessions(join(path, 'sessions', 'rosa.json')),
-        onEvent: (event) => events.push(event),
+        onEvent: (event: ServeEvent) => events.push(event),
         ...changes,
-      });
+      };
+      const agent = serveAgent({ run: (task, keeping) => runTurn(task, all, keeping), ...all });
       agent.ended.catch(() => {});
       return {
         agent,

@@ -1,3 +1,4 @@
+import { waitForBroker } from '@signalbox/client/internal';
 import { type RunningA2a, runA2a } from '@signalbox/daemon/a2a';
 import { findConfig, formatListenAddress, listenError } from '@signalbox/daemon/config/internal';
 import { dataDirectory } from '@signalbox/daemon/data-directory';
@@ -54,14 +55,15 @@ export async function a2aServe(flags: A2aServeFlags): Promise<void> {
   const listen = listenOption(flags.listen) ?? a2a.listen;
   const log = await openLog('a2a', 'info');
   const stop = stopRequested();
+  const connect = {
+    url: place.url,
+    insecure: flags.insecure ?? false,
+    ...(authorities && { ca: authorities.pem }),
+  };
   await using bridge = await runA2a({
     config: { ...config, a2a: { ...a2a, listen } },
     dataDir: dataDirectory(flags.data, config),
-    connect: {
-      url: place.url,
-      insecure: flags.insecure ?? false,
-      ...(authorities && { ca: authorities.pem }),
-    },
+    connect,
     insecure: flags.insecure ?? false,
     version: ownVersion(),
     log: logInto(log),
@@ -71,10 +73,21 @@ export async function a2aServe(flags: A2aServeFlags): Promise<void> {
       listenError(thrown, formatListenAddress(listen), 'choose another address with a2a.listen') ?? thrown
     );
   });
+  const ended = firstEnd<string | Error>(stop, bridge.failed);
+  const waiting = new AbortController();
+  const reached = waitForBroker(connect, {
+    onWait: () => log.warn({ url: place.url }, 'no broker answers yet; requests are refused until one does'),
+    signal: waiting.signal,
+  });
+  reached.catch(() => {});
+  const early = await Promise.race([ended, reached]);
+  if (early !== undefined) waiting.abort();
+  if (early instanceof Error) throw early;
+  if (early !== undefined) return;
   const ready: A2aReady = { origin: bridge.origin, agents: bridge.urls };
   announceReady({ ...ready, pid: process.pid }, readyLines(bridge, place.url), flags);
   using _memory = returnIdleMemory(logInto(log, 'debug'));
-  const end = await firstEnd<string | Error>(stop, bridge.failed);
+  const end = await ended;
   if (end instanceof Error) throw end;
   log.info({ reason: end }, 'ending');
 }

@@ -42,7 +42,15 @@ test('The connections of an agent are one row: its calls add up, and the oldest 
     now,
   );
   expect(rows).toEqual([
-    ['rosa', 'worker', 'working 3', '60 s', '4 (2 held)', 'claude-code 2.1.0', '5 s ago: compiling more'],
+    [
+      'rosa',
+      'worker',
+      'working 3',
+      '60 s',
+      '4 (2 handed out)',
+      'claude-code 2.1.0',
+      '5 s ago: compiling more',
+    ],
     ['walt', 'worker', 'connected', '30 s', '?', '-', '-'],
   ]);
 });

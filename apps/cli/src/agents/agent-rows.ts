@@ -64,7 +64,7 @@ function connectedRow(summary: AgentSummary, connectedAt: number, now: number): 
 
 function mailText({ unread, held }: NonNullable<AgentSummary['mail']>): string {
   if (unread === 0) return '-';
-  return !held ? `${unread}` : `${unread} (${held} held)`;
+  return !held ? `${unread}` : `${unread} (${held} handed out)`;
 }
 
 function stateText({ state, running, asking, failing, kept }: AgentSummary, now: number): string {

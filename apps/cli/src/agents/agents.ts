@@ -15,7 +15,7 @@ import {
   permissionsOfRole,
 } from '@signalbox/protocol';
 import { holdText } from '@signalbox/protocol/internal';
-import { type Session, withSession } from '../connection/client-session.ts';
+import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { count, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 import { agentTable, optionalColumns } from './agent-rows.ts';
@@ -37,22 +37,22 @@ const maxTurnLines = 20;
 const maxHoldLines = 5;
 
 /**
- * Lists the connected agents, without this command's own connection. For operators also the offline ones that have mail or failed, the holds, and
- * how many tool calls wait for a person.
+ * Lists the connected agents, without this command's own connection. For operators also the offline ones that have mail or failed, the
+ * holds, and how many tool calls wait for a person.
  */
 export async function listAgents(flags: AgentsFlags): Promise<void> {
-  const { connections, offline, failed, holds, waiting } = await withSession(flags, async (session) => {
-    const { client } = session;
-    const connected = await client.listConnected({
+  const { connections, offline, failed, holds, waiting } = await withClient(flags, async (connected) => {
+    const { client } = connected;
+    const callers = await client.listConnected({
       withStatus: true,
       ...(flags.role !== undefined && { role: flags.role }),
     });
-    const connections = connected.filter(({ address }) => address !== client.address);
+    const connections = callers.filter(({ address }) => address !== client.address);
     return {
       connections,
-      offline: await offlineAgents(session, flags.role),
-      failed: await failedPrograms(session, flags.role),
-      ...(await standstills(session, connections)),
+      offline: await offlineAgents(connected, flags.role),
+      failed: await failedPrograms(connected, flags.role),
+      ...(await standstills(connected, connections)),
     };
   });
   if (flags.json)
@@ -75,7 +75,7 @@ export async function listAgents(flags: AgentsFlags): Promise<void> {
 
 /** Asks for the offline agents with mail; `undefined` if the token may not see them. */
 async function offlineAgents(
-  { client }: Session,
+  { client }: ConnectedClient,
   role: string | undefined,
 ): Promise<{ agents: WaitingAgent[]; more: boolean } | undefined> {
   if (!isPermitted(operationPermissions.admin.waiting, permissionsOfRole(client.role))) return undefined;
@@ -84,7 +84,7 @@ async function offlineAgents(
 
 /** Asks for the agents whose programs ended with a failure; `undefined` if the token may not see them. */
 async function failedPrograms(
-  { client }: Session,
+  { client }: ConnectedClient,
   role: string | undefined,
 ): Promise<FailedProgram[] | undefined> {
   if (!isPermitted(operationPermissions.admin.failures, permissionsOfRole(client.role))) return undefined;
@@ -94,7 +94,7 @@ async function failedPrograms(
 
 /** Asks what keeps agents from going on: the holds, and the calls that wait for a person. Absent if the token may not see them. */
 async function standstills(
-  { client }: Session,
+  { client }: ConnectedClient,
   connections: readonly ConnectedAgent[],
 ): Promise<{ holds?: Hold[]; waiting?: number | undefined }> {
   const { admin, request } = operationPermissions;

@@ -22,13 +22,14 @@ export function approvalTable(approvals: readonly Approval[], now: number): stri
 /** Returns everything that is known of one approval. */
 export function approvalLines(approval: Approval, now: number): string[] {
   const { id, agent, role, tool, server, rule, request_id, arguments: args, meta, by, reason } = approval;
-  const { hidden = 0, left_at, kept_until } = approval;
+  const { hidden = 0, left_at, kept_until, host } = approval;
   return [
     ...factLines([
       ['approval', id],
       ['state', stateOf(approval, now)],
       ['agent', `${agent} (role ${role})`],
       ['tool', toolLabel({ tool, server })],
+      ...(host === undefined ? [] : [['host', `${host}, where the tool runs`] as const]),
       ['rule', rule],
       ['asked', new Date(approval.created_at).toISOString()],
       ['deadline', new Date(approval.deadline_at).toISOString()],

@@ -7,7 +7,7 @@ import {
 } from '@signalbox/client/operator';
 import { type Approval, SignalboxError } from '@signalbox/protocol';
 import { toolLabel } from '@signalbox/protocol/tool-label';
-import { type Session, withSession } from '../connection/client-session.ts';
+import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { stopRequested } from '../process/stop-signals.ts';
 import { count, printJson, printLines } from '../terminal/output.ts';
@@ -28,8 +28,8 @@ export interface ApprovalsFlags extends ToolsFlags {
 export async function printApprovals(flags: ApprovalsFlags): Promise<void> {
   if (flags.watch) return await watchApprovals(flags);
   const { all = false, limit } = flags;
-  const { approvals, more } = await withSession(flags, (session) =>
-    listApprovals(session.client, orchestratorOf(session, flags), { all, limit }),
+  const { approvals, more } = await withClient(flags, (connected) =>
+    listApprovals(connected.client, orchestratorOf(connected, flags), { all, limit }),
   );
   if (flags.json) return printJson({ approvals, more });
   if (approvals.length === 0) return printLines(all ? 'no tool call has waited for a person' : nothing);
@@ -46,8 +46,8 @@ const nothing = 'no tool call waits for a person';
 
 /** Prints one approval with all its arguments. */
 export async function showApproval(id: string, flags: ToolsFlags): Promise<void> {
-  const approval = await withSession(flags, (session) =>
-    readApproval(session.client, orchestratorOf(session, flags), id),
+  const approval = await withClient(flags, (connected) =>
+    readApproval(connected.client, orchestratorOf(connected, flags), id),
   );
   if (flags.json) return printJson({ approval });
   printLines(...approvalLines(approval, Date.now()));
@@ -55,8 +55,8 @@ export async function showApproval(id: string, flags: ToolsFlags): Promise<void>
 
 /** Prints the standing approvals that are in force. */
 export async function printStanding(flags: ToolsFlags): Promise<void> {
-  const standing = await withSession(flags, (session) =>
-    listStandingApprovals(session.client, orchestratorOf(session, flags)),
+  const standing = await withClient(flags, (connected) =>
+    listStandingApprovals(connected.client, orchestratorOf(connected, flags)),
   );
   if (flags.json) return printJson({ standing });
   if (standing.length === 0) return printLines('no standing approval is in force');
@@ -65,9 +65,9 @@ export async function printStanding(flags: ToolsFlags): Promise<void> {
 
 /** Ends a standing approval. */
 export async function revokeStanding(id: string, flags: ToolsFlags): Promise<void> {
-  const revoked = await withSession(
+  const revoked = await withClient(
     flags,
-    (session) => revokeStandingApproval(session.client, orchestratorOf(session, flags), id),
+    (connected) => revokeStandingApproval(connected.client, orchestratorOf(connected, flags), id),
     { changes: !flags.json },
   );
   if (flags.json) return printJson({ revoked });
@@ -80,11 +80,11 @@ export async function revokeStanding(id: string, flags: ToolsFlags): Promise<voi
 async function watchApprovals(flags: ApprovalsFlags): Promise<void> {
   const stopped = new AbortController();
   void stopRequested().then(() => stopped.abort());
-  await withSession(flags, async (session) => {
+  await withClient(flags, async (connected) => {
     const seen = new Map<string, Approval>();
     if (!flags.json) printLines('watching the tool calls that wait for a person; Ctrl-C ends it');
     while (!stopped.signal.aborted) {
-      for (const approval of await changesSince(seen, session, flags).catch(whileAway)) {
+      for (const approval of await changesSince(seen, connected, flags).catch(whileAway)) {
         if (flags.json) printJson({ approval });
         else printLines(watchLine(approval, Date.now()));
       }
@@ -102,11 +102,11 @@ function whileAway(thrown: unknown): Approval[] {
 /** Reads the approvals that are new, and those that have ended, and remembers which wait. */
 async function changesSince(
   seen: Map<string, Approval>,
-  session: Session,
+  connected: ConnectedClient,
   flags: ToolsFlags,
 ): Promise<Approval[]> {
-  const { client } = session;
-  const orchestrator = orchestratorOf(session, flags);
+  const { client } = connected;
+  const orchestrator = orchestratorOf(connected, flags);
   const { approvals } = await listApprovals(client, orchestrator, { limit: mostPending });
   const waiting = new Map(approvals.map((approval) => [approval.id, approval]));
   const changes: Approval[] = [];

@@ -1,7 +1,7 @@
 import { decideApproval } from '@signalbox/client/operator';
 import { type DecideReply, maxStandingMs, minStandingMs, SignalboxError } from '@signalbox/protocol';
 import { toolLabel } from '@signalbox/protocol/tool-label';
-import { withSession } from '../connection/client-session.ts';
+import { withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
@@ -26,9 +26,9 @@ export async function decide(id: string, verdict: 'approve' | 'deny', flags: Dec
     ...(reason !== undefined && { reason }),
     ...(forMs !== undefined && { forMs }),
   };
-  const reply = await withSession(
+  const reply = await withClient(
     flags,
-    (session) => decideApproval(session.client, orchestratorOf(session, flags), id, decision),
+    (connected) => decideApproval(connected.client, orchestratorOf(connected, flags), id, decision),
     { changes: !flags.json },
   );
   if (!reply.decided) process.exitCode = exitCodes.failed;

@@ -2,7 +2,7 @@ import { auditRows, readAudit, readAuditChain } from '@signalbox/client/operator
 import { auditPageSize } from '@signalbox/client/operator/internal';
 import { type AuditEntry, type AuditEntryKind, auditEntryKinds, SignalboxError } from '@signalbox/protocol';
 import { AuditChainCheck } from '@signalbox/store/internal';
-import { withSession } from '../connection/client-session.ts';
+import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { formatElapsed } from '../terminal/duration.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
@@ -29,7 +29,7 @@ export async function printAudit(named: string | undefined, flags: AuditFlags): 
   const { limit } = flags;
   const since = Math.max(0, Date.now() - (flags.since ?? dayMs));
   const query = { since, limit, kinds: kindsOf(named) };
-  const { entries, more } = await withSession(flags, ({ client }) => readAudit(client, query));
+  const { entries, more } = await withClient(flags, ({ client }) => readAudit(client, query));
   if (flags.json) return printJson({ entries, more });
   if (entries.length === 0) return printLines('the audit log has no such entries of that time');
   const cells = entries.map((entry) => [
@@ -60,7 +60,7 @@ function factsOf({ detail, outcome, server, took_ms, request_bytes, reply_bytes 
 async function exportAudit(named: string | undefined, flags: AuditFlags): Promise<void> {
   const since = flags.since === undefined ? 0 : Math.max(0, Date.now() - flags.since);
   const kinds = named === undefined ? auditEntryKinds : kindsOf(named);
-  await withSession(flags, async ({ client }) => {
+  await withClient(flags, async ({ client }) => {
     // The entry is printed as it is stored, since its hash is that of this text.
     for await (const { entry, hash } of auditRows(client, { since, kinds })) {
       const isFree = process.stdout.write(`{"hash":"${hash}","entry":${entry}}\n`);
@@ -87,7 +87,7 @@ async function verifyAudit(named: string | undefined, flags: AuditFlags): Promis
       `--verify checks the whole log, so it takes no ${flags.export ? '--export' : 'kinds'}`,
     );
   }
-  const chains = await withSession(flags, async ({ client }) => {
+  const chains = await withClient(flags, async ({ client }) => {
     const checked: CheckedChain[] = [];
     for (const kind of auditEntryKinds) {
       const check = new AuditChainCheck();

@@ -11,7 +11,7 @@ import {
 import { copyJournalOf } from '@signalbox/daemon/backup';
 import { backupFiles, messageOf, SignalboxError } from '@signalbox/protocol';
 import { errnoOf, parseBrokerAddresses } from '@signalbox/protocol/internal';
-import { type Session, withSession } from '../connection/client-session.ts';
+import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
 import { type Connection, type ConnectionFlags, resolveConnection } from '../connection/connection.ts';
 import { type OrchestratorFlag, orchestratorOf } from '../connection/orchestrator-request.ts';
 import { printJson, printLines, tableLines } from '../terminal/output.ts';
@@ -28,13 +28,13 @@ type TakenJournal = { journal: BackupJournal; reason?: undefined } | { journal?:
 /** Makes a backup and prints what is in it. If the process is ended, the broker removes what was made. */
 export async function makeBackup(directory: string, flags: BackupFlags): Promise<void> {
   const target = absolutePath(directory, await resolveConnection(flags));
-  const { begun, manifest, reason } = await withSession(flags, async (session) => {
-    const begun = await beginBackup(session.client, target);
+  const { begun, manifest, reason } = await withClient(flags, async (connected) => {
+    const begun = await beginBackup(connected.client, target);
     // Here the broker still removes what it wrote where nobody finds it.
     await requireInSight(begun, backupFiles.unfinished);
     // The journal comes last: it then knows every call whose request is in the copy of the broker.
-    const { journal, reason } = await takeJournal(session, flags, begun);
-    const manifest = await finishBackup(session.client, journal);
+    const { journal, reason } = await takeJournal(connected, flags, begun);
+    const manifest = await finishBackup(connected.client, journal);
     await requireInSight(begun, backupFiles.manifest);
     return { begun, manifest, reason };
   });
@@ -113,18 +113,25 @@ function idIn(text: string): unknown {
 }
 
 /** Has the orchestrator copy its journal. Copies that of a stopped one on this machine. */
-async function takeJournal(session: Session, flags: BackupFlags, begun: BegunBackup): Promise<TakenJournal> {
+async function takeJournal(
+  connected: ConnectedClient,
+  flags: BackupFlags,
+  begun: BegunBackup,
+): Promise<TakenJournal> {
   try {
-    return { journal: await addJournal(session.client, orchestratorOf(session, flags), begun) };
+    return { journal: await addJournal(connected.client, orchestratorOf(connected, flags), begun) };
   } catch (error) {
     if (!(error instanceof SignalboxError)) throw error;
-    if (error.code === 'no_consumer') return await takeStoppedJournal(session, begun);
+    if (error.code === 'no_consumer') return await takeStoppedJournal(connected, begun);
     if (error.code === 'invalid_arguments') return { reason: error.message };
     throw error;
   }
 }
 
-async function takeStoppedJournal({ connection }: Session, begun: BegunBackup): Promise<TakenJournal> {
+async function takeStoppedJournal(
+  { connection }: ConnectedClient,
+  begun: BegunBackup,
+): Promise<TakenJournal> {
   const { dataDir } = connection;
   if (dataDir === undefined) return { reason: 'no orchestrator is connected that could copy it' };
   try {

@@ -1,5 +1,5 @@
 import { acceptClock as accept, type ClockHold, readClock } from '@signalbox/client/operator';
-import { withSession } from '../connection/client-session.ts';
+import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, printJson, printLines } from '../terminal/output.ts';
@@ -11,7 +11,7 @@ export interface ClockFlags extends ConnectionFlags {
 
 /** Shows whether the broker's clock is ahead of the time that it trusts, why that may be, and what is held back because of that. */
 export async function showClock(flags: ClockFlags): Promise<void> {
-  const hold = await withSession(flags, ({ client }) => readClock(client));
+  const hold = await withClient(flags, ({ client }) => readClock(client));
   if (flags.json) return printJson({ hold: hold ?? null });
   if (!hold) return printLines('the broker trusts its clock: messages expire on time');
   printLines(
@@ -26,7 +26,7 @@ export async function showClock(flags: ClockFlags): Promise<void> {
 
 /** Makes the broker trust its clock. */
 export async function acceptClock(flags: ClockFlags): Promise<void> {
-  const hold = await withSession(flags, ({ client }) => accept(client), { changes: !flags.json });
+  const hold = await withClient(flags, ({ client }) => accept(client), { changes: !flags.json });
   if (flags.json) return printJson({ accepted: hold ?? null });
   if (!hold) return printLines('the broker already trusts its clock; nothing changed');
   printLines(

@@ -1,5 +1,12 @@
 import { Command, Option } from 'commander';
-import { configOption, withExamples, withJsonOption } from '../command-options.ts';
+import {
+  acceptLossOption,
+  configOption,
+  insecureListenOption,
+  ownDataOption,
+  withExamples,
+  withJsonOption,
+} from '../command-options.ts';
 import type { BrokerFlags } from '../daemons/broker.ts';
 
 /** Defines `signalbox broker`. */
@@ -10,7 +17,7 @@ export function brokerCommand(): Command {
       '--listen <address>',
       'HOST:PORT beside the Unix socket in the data directory; default 127.0.0.1:7420, port 0 takes any free one',
     )
-    .option('--data <dir>', 'data directory; default from the config, else $XDG_STATE_HOME/signalbox')
+    .addOption(ownDataOption())
     .addOption(
       new Option(
         '--durability <mode>',
@@ -18,8 +25,8 @@ export function brokerCommand(): Command {
       ).choices(['full', 'process']),
     )
     .addOption(configOption())
-    .option('--accept-loss', 'start on a data directory that has lost messages or tokens, with what is left')
-    .option('--insecure', 'allow an address that other machines can reach, without encryption');
+    .addOption(acceptLossOption())
+    .addOption(insecureListenOption());
   withExamples(withJsonOption(command), 'signalbox broker --listen 127.0.0.1:7420 --data ./state');
   return command.action(async (flags: BrokerFlags) => {
     const { brokerProcess } = await import('../daemons/broker.ts');

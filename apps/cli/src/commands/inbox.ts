@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import {
+  addressOption,
   agentOption,
-  agentOrGroupOption,
   countOption,
   timeOption,
   withConnectionOptions,
@@ -24,8 +24,8 @@ export function inboxCommand(): Command {
     )
     .option(
       '--of <agent>',
-      'for operators: list what waits for this agent or group instead',
-      agentOrGroupOption,
+      'for operators: list what waits for this agent, its sub-inbox agent#sub or this group instead',
+      addressOption,
     )
     .option('--scheduled', 'list what you sent and is not due instead; for operators what anybody sent')
     .option('--limit <n>', 'show or take at most this many', countOption, 50)

@@ -1,5 +1,11 @@
 import { Command } from 'commander';
-import { reloadHelp, withConnectionOptions, withExamples, withJsonOption } from '../command-options.ts';
+import {
+  allowExposedOption,
+  reloadHelp,
+  withConnectionOptions,
+  withExamples,
+  withJsonOption,
+} from '../command-options.ts';
 import type { OrchestratorFlags } from '../daemons/orchestrator.ts';
 
 /** Defines `signalbox orchestrator`. */
@@ -13,9 +19,18 @@ export function orchestratorCommand(): Command {
       tokenFile:
         'file that holds the orchestrator’s token; by default one beside the broker’s data, which is made if it is missing',
     },
-  ).option('--allow-exposed', 'start although a hosted server can reach the data directory or a token file');
+  )
+    .option(
+      '--host <label>',
+      'serve the tools of this machine under a label to the orchestrator without one, which has the rules; default orchestrator.host',
+    )
+    .addOption(allowExposedOption());
   command.addHelpText('after', reloadHelp);
-  withExamples(withJsonOption(command), 'signalbox orchestrator');
+  withExamples(
+    withJsonOption(command),
+    'signalbox orchestrator',
+    'signalbox orchestrator --url wss://hub.example.com:7420 --token-file gpu.token --host gpu',
+  );
   return command.action(async (flags: OrchestratorFlags) => {
     const { orchestratorProcess } = await import('../daemons/orchestrator.ts');
     await orchestratorProcess(flags);

@@ -47,6 +47,10 @@ function issueCommand(): Command {
       '--operator',
       'instead of --agent and --role: a token for a person or program that operates this broker',
     )
+    .option(
+      '--host <label>',
+      'instead of --agent and --role: a token for an orchestrator with this label, which serves nothing else',
+    )
     .option('--name <name>', 'with --operator: whose it is, as in alice; it acts as the agent operator.alice')
     .addOption(
       new Option(
@@ -71,6 +75,7 @@ function issueCommand(): Command {
     "signalbox token issue --agent 'ci-*' --roles tester,writer --out ci.token --data ./state",
     'signalbox token issue --agent chat-bridge --role bridge --approves builder --out bridge.token --data ./state',
     'signalbox token issue --operator --name alice --expires 30d --out alice.token --data ./state',
+    'signalbox token issue --host gpu --out gpu.token --data ./state',
     'signalbox token issue --operator --name metrics --permissions observer --out metrics.token --data ./state',
   );
   command.addHelpText('after', `\nAn observer may ask for: ${observedOps()}.`);

@@ -32,7 +32,7 @@ function unknownIn(line: string, program: CompletedCommand): string | undefined 
     command = next;
   }
   const known = new Set(command.options.flatMap(({ names }) => names));
-  const option = words.map((word) => /^--[a-z-]+/.exec(word)?.[0]).find((name) => name && !known.has(name));
+  const option = words.map((word) => /^--[a-z\d-]+/.exec(word)?.[0]).find((name) => name && !known.has(name));
   return option === undefined ? undefined : `${command.path} ${option}`;
 }
 

@@ -1,5 +1,5 @@
 import { listTokens, queryOrchestrator, readManifest } from '@signalbox/client/operator';
-import { openClient, ownAddress, type Session } from '../connection/client-session.ts';
+import { type ConnectedClient, openClient, ownAddress } from '../connection/connected-client.ts';
 import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts';
 import { listedRoles } from '../token/listed-roles.ts';
 
@@ -7,14 +7,20 @@ import { listedRoles } from '../token/listed-roles.ts';
 const deadlineMs = 700;
 
 /** The readers of the names that a shell completes, by what a placeholder in a command line is called. */
-const readers: Readonly<Record<string, (session: Session, flags: ConnectionFlags) => Promise<string[]>>> = {
+const readers: Readonly<
+  Record<string, (connected: ConnectedClient, flags: ConnectionFlags) => Promise<string[]>>
+> = {
   agent: agentNames,
-  role: async (session, flags) => {
-    const [listed, connected] = await Promise.all([
-      listedRoles(flags, session.connection.url).catch(() => undefined),
-      session.client.listConnected(),
+  label: async ({ client, connection }) => {
+    const { hosts = [] } = await queryOrchestrator(client, connection.orchestrator, { op: 'servers' });
+    return hosts.map(({ host }) => host);
+  },
+  role: async (connected, flags) => {
+    const [listed, callers] = await Promise.all([
+      listedRoles(flags, connected.connection.url).catch(() => undefined),
+      connected.client.listConnected(),
     ]);
-    return [...Object.keys(listed?.roles ?? {}), ...connected.map(({ role }) => role)];
+    return [...Object.keys(listed?.roles ?? {}), ...callers.map(({ role }) => role)];
   },
   server: async ({ client, connection }) => {
     const { servers } = await queryOrchestrator(client, connection.orchestrator, { op: 'servers' });
@@ -46,12 +52,12 @@ export async function printNames(kind: string, words: readonly string[]): Promis
         .join(''),
     );
   } catch {
-    // Nobody asked a question: a shell that has no names offers none.
+    // Nobody asked a question: a shell that has no names shows none.
   }
 }
 
 /** Lists the agents that have a token or are connected. Only operators and observers see the tokens. */
-async function agentNames({ client }: Session): Promise<string[]> {
+async function agentNames({ client }: ConnectedClient): Promise<string[]> {
   const [connected, tokens] = await Promise.all([client.listConnected(), listTokens(client).catch(() => [])]);
   return [...connected, ...tokens].map(({ agent }) => agent).filter((agent) => !/^operator\b/.test(agent));
 }

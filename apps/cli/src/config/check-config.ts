@@ -95,7 +95,7 @@ export async function checkConfig(named: string | undefined, flags: CheckFlags):
 async function strandedTokens({ file, by }: FoundConfig, config: Config): Promise<string[]> {
   if (runningBroker(dataDirectory(undefined, config)) === undefined) return [];
   const { resolveConnection } = await import('../connection/connection.ts');
-  const { openClient, ownAddress } = await import('../connection/client-session.ts');
+  const { openClient, ownAddress } = await import('../connection/connected-client.ts');
   const { listTokens } = await import('@signalbox/client/operator');
   // The configuration alone says which broker is asked, and by whom.
   const env = Object.fromEntries(

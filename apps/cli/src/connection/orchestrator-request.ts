@@ -5,7 +5,7 @@ import {
 } from '@signalbox/client/operator';
 import { isAddress, SignalboxError } from '@signalbox/protocol';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
-import { type Session, withSession } from './client-session.ts';
+import { type ConnectedClient, withClient } from './connected-client.ts';
 import type { ConnectionFlags } from './connection.ts';
 
 /** The option that names the orchestrator; by default it is the one of the configuration. */
@@ -19,7 +19,7 @@ export interface ToolsFlags extends ConnectionFlags, OrchestratorFlag {
 }
 
 /** Returns the agent id of the orchestrator to ask. Throws `usage` if the option is not an agent id. */
-export function orchestratorOf({ connection }: Session, flags: OrchestratorFlag): string {
+export function orchestratorOf({ connection }: ConnectedClient, flags: OrchestratorFlag): string {
   const { orchestrator = connection.orchestrator } = flags;
   if (isAddress(orchestrator)) return orchestrator;
   throw new SignalboxError('usage', `--orchestrator '${orchestrator}' is not an agent id`, {
@@ -35,9 +35,9 @@ export async function askOrchestrator<Query extends OrchestratorQuery>(
   query: Query,
   timeoutMs?: number,
 ): Promise<OrchestratorAnswer<Query['op']>> {
-  return await withSession(flags, async (session) => {
+  return await withClient(flags, async (connected) => {
     using withdrawal = withdrawOnSignal();
-    return await queryOrchestrator(session.client, orchestratorOf(session, flags), query, {
+    return await queryOrchestrator(connected.client, orchestratorOf(connected, flags), query, {
       signal: withdrawal.signal,
       ...(timeoutMs !== undefined && { timeoutMs }),
     });

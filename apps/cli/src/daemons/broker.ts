@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { runBroker } from '@signalbox/daemon/broker';
 import type { Config } from '@signalbox/daemon/config';
 import { type FoundConfig, findConfig } from '@signalbox/daemon/config/internal';
@@ -13,7 +15,6 @@ import { shellWords } from '../terminal/shell-words.ts';
 import { announceReady } from './announce-ready.ts';
 import { addressesOf, type BrokerReady, insecureOption } from './broker-address.ts';
 import { listenOption } from './listen-option.ts';
-import { pageDirectory } from './page-directory.ts';
 
 /** The options of `signalbox broker`. */
 export interface BrokerFlags {
@@ -78,4 +79,10 @@ function readyLines(ready: BrokerReady): string[] {
     'Next: give an agent a token',
     `  signalbox token issue --agent researcher-1 --role researcher --out researcher.token --data ${shellWords(data)}${insecureOption(ready.socket ?? ready.url)}`,
   ];
+}
+
+/** Returns the directory with the built page of the dashboard: beside the bundle, or in a checkout. `undefined` if it was not built. */
+function pageDirectory(): string | undefined {
+  const places = ['./ui/', '../../../dashboard/dist/'];
+  return places.map((place) => fileURLToPath(new URL(place, import.meta.url))).find(existsSync);
 }

@@ -1,11 +1,11 @@
 import { findConfig } from '@signalbox/daemon/config/internal';
 import { type OrchestratorReport, runOrchestrator, type ServerStart } from '@signalbox/daemon/orchestrator';
 import { isSupervised, reportToSupervisor } from '@signalbox/daemon/supervisor';
-import { SignalboxError } from '@signalbox/protocol';
+import { hostLabelPattern, SignalboxError } from '@signalbox/protocol';
 import { handedConfig } from '../config/handed-config.ts';
 import { loadFound } from '../config/load-found.ts';
 import { authoritiesFor } from '../connection/authorities.ts';
-import { withConnectionHint } from '../connection/client-session.ts';
+import { withConnectionHint } from '../connection/connected-client.ts';
 import { brokerPlace, hasAgentEnvironment, namedToken } from '../connection/connection.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { returnIdleMemory } from '../process/idle-memory.ts';
@@ -27,6 +27,7 @@ export interface OrchestratorFlags {
   tokenFile?: string;
   data?: string;
   allowExposed?: boolean;
+  host?: string;
   json?: boolean;
 }
 
@@ -57,6 +58,7 @@ export async function orchestratorProcess(flags: OrchestratorFlags): Promise<voi
     ...(authorities && { ca: authorities.pem }),
     ...(found && { configFile: found.file }),
     ...(token !== undefined && { token }),
+    ...(flags.host !== undefined && { label: checkedLabel(flags.host) }),
     ...(flags.data !== undefined && { dataDir: flags.data }),
     ...(tokenFile && { tokenFiles: [tokenFile] }),
     allowExposed: flags.allowExposed ?? false,
@@ -79,6 +81,12 @@ export async function orchestratorProcess(flags: OrchestratorFlags): Promise<voi
   const end = await firstEnd<string | Error>(stop, orchestrator.ended);
   if (end instanceof Error) throw end;
   log.info({ reason: end }, 'stopping');
+}
+
+function checkedLabel(label: string): string {
+  if (hostLabelPattern.test(label)) return label;
+  const message = `--host: '${label}' is no label: use lower-case letters, digits, _ and - (at most 32)`;
+  throw new SignalboxError('usage', message, { details: { hint: 'as in --host gpu' } });
 }
 
 /** Returns the receiver of the starts of servers: the supervisor, the screen or, with --json, nobody. */

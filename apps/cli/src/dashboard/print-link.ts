@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeSignInLink } from '@signalbox/client/operator';
 import { messageOf } from '@signalbox/protocol';
-import { withSession } from '../connection/client-session.ts';
+import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { printJson, printLines, printNotes } from '../terminal/output.ts';
@@ -17,7 +17,7 @@ export interface DashboardFlags extends ConnectionFlags {
 
 /** Prints a link to the dashboard that signs in the holder of the token, and opens it if that is wanted. */
 export async function printLink(flags: DashboardFlags): Promise<void> {
-  const { links, expiresInMs } = await withSession(flags, ({ client }) => makeSignInLink(client));
+  const { links, expiresInMs } = await withClient(flags, ({ client }) => makeSignInLink(client));
   if (flags.json) printJson({ links, expires_in_ms: expiresInMs });
   else {
     printLines(links[0]!);

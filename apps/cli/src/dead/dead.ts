@@ -8,7 +8,7 @@ import {
   retryDeadLetters,
 } from '@signalbox/client/operator';
 import { SignalboxError } from '@signalbox/protocol';
-import { withSession } from '../connection/client-session.ts';
+import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { bodyLines, parsedBody } from '../messages/message-text.ts';
 import { formatDuration } from '../terminal/duration.ts';
@@ -42,7 +42,7 @@ export interface DeadChangeFlags extends DeadFlags {
 
 /** Lists messages that were given up. */
 export async function listDead(flags: DeadListFlags): Promise<void> {
-  const found = await withSession(flags, ({ client }) => listDeadLetters(client, flags));
+  const found = await withClient(flags, ({ client }) => listDeadLetters(client, flags));
   if (flags.json) return printJson(found);
   const { messages, more } = found;
   if (messages.length === 0) return printLines('no message was given up');
@@ -66,7 +66,7 @@ export async function listDead(flags: DeadListFlags): Promise<void> {
 
 /** Shows one message that was given up, with its body. */
 export async function showDead(seq: number, flags: DeadFlags): Promise<void> {
-  const message = await withSession(flags, ({ client }) => readDeadLetter(client, seq));
+  const message = await withClient(flags, ({ client }) => readDeadLetter(client, seq));
   const { body, ...header } = message;
   if (flags.json) return printJson({ message: { ...header, body: parsedBody(body) } });
   printLines(...headerLines(header), '', bodyLines(body));
@@ -107,7 +107,7 @@ async function changeDead(
   checkChoice(how, named, flags);
   const { inbox } = flags;
   let unawaited: number[] = [];
-  const changes = await withSession(
+  const changes = await withClient(
     flags,
     async ({ client }) => {
       // All are listed before the first is changed: one that dies again at once must not be retried again.

@@ -1,9 +1,11 @@
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseTokenFile, SignalboxError } from '@signalbox/protocol';
+import { promisify } from 'node:util';
+import { messageOf, parseTokenFile, SignalboxError } from '@signalbox/protocol';
 import { AgentProcess } from './agent-process.ts';
 import { type Daemon, runCommand, startDaemon } from './daemon-process.ts';
 import { type DemoDatabase, openDemoDatabase } from './demo-database.ts';
@@ -22,6 +24,8 @@ export interface DemoProcesses extends AsyncDisposable {
   /** One broker, or two that share a database. The orchestrator and walt are connected to the first one, and rosa to the last one. */
   readonly brokers: readonly Daemon[];
   readonly orchestrator: Daemon;
+  /** With two brokers, the orchestrator of a second host, which has the file tools. */
+  readonly secondHost: Daemon | undefined;
   readonly researcher: AgentProcess;
   readonly writer: AgentProcess;
   /** Ends rosa and serves her from then on: her program, a script, is started for a turn when mail arrives. `fails`: it answers nothing. */
@@ -40,14 +44,19 @@ export interface DemoOptions {
   broken?: DemoPoint | undefined;
   /** Set if two brokers are to share a database: `true` starts one for them, and a text is the address of another one. */
   postgres?: string | boolean | undefined;
+  /** Called before the MCP servers are installed, if they are not here. */
+  onInstall: () => void;
 }
 
 /**
- * Starts brokers, an orchestrator with two real MCP servers, and two agents. Stops what it started if one of them fails. Rejects with
- * `usage` if one of these servers is not installed.
+ * Starts brokers, an orchestrator with two real MCP servers (with two brokers, one of them on a second host), and two agents. Stops what it
+ * started if one of them fails. Rejects with `usage` if one of these servers is not installed and can't be.
  */
-export async function startDemoProcesses({ broken, postgres = false }: DemoOptions): Promise<DemoProcesses> {
-  const servers = findServers();
+export async function startDemoProcesses({
+  broken,
+  postgres = false,
+  onInstall,
+}: DemoOptions): Promise<DemoProcesses> {
   await using started = new AsyncDisposableStack();
   const database =
     postgres === false
@@ -55,6 +64,9 @@ export async function startDemoProcesses({ broken, postgres = false }: DemoOptio
       : started.use(await openDemoDatabase(postgres === true ? undefined : postgres));
   const home = await realpath(await mkdtemp(join(tmpdir(), 'signalbox-demo-')));
   started.defer(() => rm(home, { recursive: true, force: true }));
+  const servers =
+    findServers([import.meta.url, join(process.cwd(), 'from-here.js')]) ??
+    (await installServers(home, onInstall));
   const folder = join(home, 'files');
   await mkdir(folder);
   await writeFile(join(folder, 'notes.txt'), 'the plan is simple\n');
@@ -73,6 +85,8 @@ export async function startDemoProcesses({ broken, postgres = false }: DemoOptio
   const url = addresses.map(({ url: tcp, socket }) => socket ?? tcp).join(',');
   const startWriter = await agentOf('walt', 'writer', { home, config, url });
   const startResearcher = await agentOf('rosa', 'researcher', { home, config, url });
+  const secondHost = database && (await startSecondHost(servers, folder, { home, config, url }));
+  started.defer(async () => secondHost?.end('SIGTERM'));
   const { orchestrator, writer } = await withoutSockets(sockets.slice(1), async () => {
     const daemon = await startDaemon(['orchestrator', '--config', config, '--url', url]);
     started.defer(() => daemon.end('SIGTERM'));
@@ -88,6 +102,7 @@ export async function startDemoProcesses({ broken, postgres = false }: DemoOptio
     folder,
     brokers,
     orchestrator,
+    secondHost,
     researcher,
     writer,
     async serveResearcher({ fails }) {
@@ -144,13 +159,39 @@ function demoConfig(
     ...(broken === 'overlap' && { orchestrator: { concurrency: { global: 1 } } }),
     mcpServers: {
       everything: { command: process.execPath, args: [servers.everything] },
-      files: { command: process.execPath, args: [servers.filesystem, folder] },
+      ...(!database && filesServer(servers, folder)),
     },
+    ...(database && { hosts: { [secondLabel]: ['files'] } }),
     roles: {
       researcher: { tools: broken === 'manifest' ? ['*'] : roles.researcher },
       writer: { tools: roles.writer },
     },
   };
+}
+
+const secondLabel = 'second';
+
+function filesServer(servers: ServerScripts, folder: string): object {
+  return { files: { command: process.execPath, args: [servers.filesystem, folder] } };
+}
+
+/** Starts the orchestrator of another host: a directory of its own, with its own configuration and token. */
+async function startSecondHost(
+  servers: ServerScripts,
+  folder: string,
+  { home, config, url }: { home: string; config: string; url: string },
+): Promise<Daemon> {
+  const directory = join(home, secondLabel);
+  await mkdir(directory);
+  const tokenFile = join(directory, 'host.token');
+  const own = join(directory, 'signalbox.yaml');
+  await writeFile(
+    own,
+    JSON.stringify({ broker: { data: './state' }, mcpServers: filesServer(servers, folder) }),
+  );
+  await runCommand(['token', 'issue', '--host', secondLabel, '--out', tokenFile, '--config', config]);
+  const where = ['--config', own, '--url', url, '--token-file', tokenFile];
+  return await startDaemon(['orchestrator', ...where, '--host', secondLabel]);
 }
 
 /** Issues an agent's token, and returns what starts the agent. */
@@ -172,21 +213,42 @@ interface ServerScripts {
   filesystem: string;
 }
 
+/** The packages of the servers, in the versions that the demo was tried with. */
+const packages = {
+  everything: '@modelcontextprotocol/server-everything@2026.8.31',
+  filesystem: '@modelcontextprotocol/server-filesystem@2026.8.31',
+};
+
 /** Finds the servers, which don't come with the command: beside it, as in a checkout, or from the working directory. */
-function findServers(): ServerScripts {
-  const everything = scriptOf('@modelcontextprotocol/server-everything');
-  const filesystem = scriptOf('@modelcontextprotocol/server-filesystem');
-  if (everything !== undefined && filesystem !== undefined) return { everything, filesystem };
-  throw new SignalboxError(
-    'usage',
-    `the demo hosts two MCP servers that are not installed in ${process.cwd()}; install them there: ` +
-      'npm install @modelcontextprotocol/server-everything @modelcontextprotocol/server-filesystem',
-  );
+function findServers(from: readonly string[]): ServerScripts | undefined {
+  const everything = scriptOf(packages.everything.replace(/@[\d.]+$/, ''), from);
+  const filesystem = scriptOf(packages.filesystem.replace(/@[\d.]+$/, ''), from);
+  return everything !== undefined && filesystem !== undefined ? { everything, filesystem } : undefined;
+}
+
+/** Installs the servers in a folder. Rejects with `usage` if that can't be done. */
+async function installServers(home: string, onInstall: () => void): Promise<ServerScripts> {
+  onInstall();
+  const names = Object.values(packages);
+  const flags = ['--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error'];
+  try {
+    await promisify(execFile)('npm', ['install', '--prefix', home, ...flags, ...names]);
+    const found = findServers([join(home, 'from-here.js')]);
+    if (found) return found;
+    throw new Error('npm has not installed them');
+  } catch (thrown) {
+    const [reason = ''] = messageOf(thrown).trim().split('\n').slice(-1);
+    throw new SignalboxError(
+      'usage',
+      `the demo hosts two MCP servers that are not installed in ${process.cwd()}, and they could not be installed for it: ${reason}`,
+      { details: { hint: `install them here: npm install ${names.join(' ')}` } },
+    );
+  }
 }
 
 /** Finds the script of a package's first command, if the package is installed. */
-function scriptOf(name: string): string | undefined {
-  for (const from of [import.meta.url, join(process.cwd(), 'from-here.js')]) {
+function scriptOf(name: string, places: readonly string[]): string | undefined {
+  for (const from of places) {
     const require = createRequire(from);
     const folder = require.resolve.paths(name)?.find((path) => existsSync(join(path, name, 'package.json')));
     if (folder === undefined) continue;

@@ -11,7 +11,7 @@ export const proofs: Record<DemoPoint, Proof> = { manifest, refusal, overlap, as
 
 const longTool = 'mcp_everything__trigger-long-running-operation';
 
-async function manifest({ researcher, writer }: DemoProcesses): Promise<string[]> {
+async function manifest({ researcher, writer, secondHost }: DemoProcesses): Promise<string[]> {
   const [rosa, walt] = await Promise.all([researcher.tools(), writer.tools()]);
   expect(rosa.includes('mcp_everything__echo'), 'rosa sees mcp_everything__echo');
   expect(rosa.includes('mcp_files__read_text_file'), 'rosa sees mcp_files__read_text_file');
@@ -20,7 +20,9 @@ async function manifest({ researcher, writer }: DemoProcesses): Promise<string[]
   expect(!walt.includes('mcp_everything__echo'), "walt doesn't see mcp_everything__echo");
   return [
     `rosa (researcher) sees ${rosa.length} tools and no write_file; walt (writer) sees ${walt.length} and no echo`,
-    'both are served by the same two MCP server processes',
+    secondHost
+      ? `both are served by the same two MCP server processes, of which one runs on a second host (orchestrator ${secondHost.pid})`
+      : 'both are served by the same two MCP server processes',
   ];
 }
 

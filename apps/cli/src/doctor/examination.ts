@@ -198,11 +198,11 @@ async function isConnected(
 }
 
 /** Examines the bridge to clients of A2A, if there is to be one. */
-async function examineA2a({ machine, setup, checks }: Place, reached: ReachedBroker): Promise<void> {
+async function examineA2a({ machine, setup, dataDir, checks }: Place, reached: ReachedBroker): Promise<void> {
   const { a2a } = setup.config;
   if (!a2a) return;
   const isBrokerThere = reached.state !== 'absent';
-  await checks.run('a2a', () => a2aFindings(a2a, { isBrokerThere, now: machine.now() }));
+  await checks.run('a2a', () => a2aFindings(a2a, { isBrokerThere, now: machine.now(), dataDir }));
 }
 
 /** Asks the orchestrator about its servers, or starts them here if none runs. */

@@ -1,7 +1,7 @@
 import type { BrokerClient } from '@signalbox/client';
 import { runningBroker } from '@signalbox/daemon/data-directory';
 import { SignalboxError } from '@signalbox/protocol';
-import { openClient, ownAddress } from '../connection/client-session.ts';
+import { openClient, ownAddress } from '../connection/connected-client.ts';
 import { type Connection, type ConnectionFlags, resolveConnection } from '../connection/connection.ts';
 import type { Machine } from './machine.ts';
 

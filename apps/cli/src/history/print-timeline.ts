@@ -3,7 +3,7 @@ import { readTexts, readTimeline, type TimelineEntry, type TimelineGroup } from 
 import { shownExcerpt } from '@signalbox/mcp-host/redaction';
 import { isPermitted, operationPermissions, permissionsOfRole } from '@signalbox/protocol';
 import { toolLabel } from '@signalbox/protocol/tool-label';
-import { withSession } from '../connection/client-session.ts';
+import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { orchestratorOf } from '../connection/orchestrator-request.ts';
 import { isOfCall } from '../tail/brief-tail.ts';
@@ -35,9 +35,9 @@ export async function printTimeline(flags: HistoryFlags): Promise<void> {
     ...(about !== undefined && { agent: about }),
     ...(correlation !== undefined && { correlationId: correlation }),
   };
-  const { groups, more, callsMissing, texts } = await withSession(flags, async (session) => {
-    const timeline = await readTimeline(session.client, orchestratorOf(session, flags), query);
-    return { ...timeline, texts: await textsOf(timeline.groups, session.client) };
+  const { groups, more, callsMissing, texts } = await withClient(flags, async (connected) => {
+    const timeline = await readTimeline(connected.client, orchestratorOf(connected, flags), query);
+    return { ...timeline, texts: await textsOf(timeline.groups, connected.client) };
   });
   if (callsMissing) {
     printNotes(`signalbox: tool calls are not shown: ${callsMissing.message}`);

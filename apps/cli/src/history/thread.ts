@@ -11,7 +11,7 @@ import { SignalboxError } from '@signalbox/protocol';
 import { bodyTextOf } from '@signalbox/protocol/body-text';
 import { quotedLines } from '@signalbox/protocol/internal';
 import { toolLabel } from '@signalbox/protocol/tool-label';
-import { withSession } from '../connection/client-session.ts';
+import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { orchestratorOf } from '../connection/orchestrator-request.ts';
 import { bodyText, parsedBody } from '../messages/message-text.ts';
@@ -59,9 +59,7 @@ function checkFlags(
 
 async function list(flags: ThreadFlags): Promise<void> {
   const { about: agent, search, cursor, limit = defaultThreads } = flags;
-  const page = await withSession(flags, ({ client }) =>
-    listThreads(client, { agent, search, cursor, limit }),
-  );
+  const page = await withClient(flags, ({ client }) => listThreads(client, { agent, search, cursor, limit }));
   const threads = page.threads.map((one) => ({ ...one, newest: shown(one.newest) }));
   if (flags.json) return printJson({ ...page, threads });
   if (threads.length === 0 && page.cursor === undefined) return printLines(...noneLines(page));
@@ -96,8 +94,8 @@ function keptText({ kinds, age_ms, bytes }: NonNullable<ThreadsPage['keeps']>): 
 
 async function print(id: string, flags: ThreadFlags): Promise<void> {
   const { after, limit = defaultMessages } = flags;
-  const transcript = await withSession(flags, (session) =>
-    readThread(session.client, orchestratorOf(session, flags), { thread: id, after, limit }),
+  const transcript = await withClient(flags, (connected) =>
+    readThread(connected.client, orchestratorOf(connected, flags), { thread: id, after, limit }),
   );
   const { callsMissing, keeps, more } = transcript;
   const entries = transcript.entries.map(shownEntry);
@@ -155,7 +153,7 @@ function entryLines(entry: ShownEntry): string[] {
 }
 
 async function forget(id: string, flags: ThreadFlags): Promise<void> {
-  const forgotten = await withSession(flags, ({ client }) => forgetThread(client, id), {
+  const forgotten = await withClient(flags, ({ client }) => forgetThread(client, id), {
     changes: !flags.json,
   });
   if (flags.json) return printJson({ forgotten });

@@ -3,7 +3,7 @@ import { checkToolPattern } from '@signalbox/client/operator/internal';
 import { type Hold, SignalboxError } from '@signalbox/protocol';
 import { parseDuration } from '@signalbox/protocol/duration';
 import { holdSubject, parseInstant } from '@signalbox/protocol/internal';
-import { type Session, withSession } from '../connection/client-session.ts';
+import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { type OrchestratorFlag, orchestratorOf } from '../connection/orchestrator-request.ts';
 import { formatDuration } from '../terminal/duration.ts';
@@ -38,12 +38,12 @@ export async function hold(flags: HoldFlags): Promise<void> {
       details: { hint: 'add --agent NAME, --role ROLE, --tool PATTERN or --all' },
     });
   const end = until === undefined ? {} : endOf(until);
-  const answer = await withSession(
+  const answer = await withClient(
     connection,
-    async (session) => {
-      const target = await wholeTarget(named, session, flags);
-      if (target.on === 'tool' && !force) await checkTools(session, target.name ?? '', flags);
-      return await session.client.admin('hold', {
+    async (connected) => {
+      const target = await wholeTarget(named, connected, flags);
+      if (target.on === 'tool' && !force) await checkTools(connected, target.name ?? '', flags);
+      return await connected.client.admin('hold', {
         ...target,
         reason,
         ...end,
@@ -74,11 +74,13 @@ export async function release(ids: string[], flags: ReleaseFlags): Promise<void>
         details: { hint: 'see the holds with: signalbox holds' },
       },
     );
-  const released = await withSession(
+  const released = await withClient(
     connection,
-    async (session) => {
-      const whole = target && (await wholeTarget(target, session, {}));
-      return await releaseHolds(session.client, whole ?? { ids }).catch((error) => throwUnknown(error, ids));
+    async (connected) => {
+      const whole = target && (await wholeTarget(target, connected, {}));
+      return await releaseHolds(connected.client, whole ?? { ids }).catch((error) =>
+        throwUnknown(error, ids),
+      );
     },
     { changes: !json },
   );
@@ -98,7 +100,7 @@ function throwUnknown(error: unknown, [id]: string[]): never {
 
 /** Prints the holds that stand. */
 export async function printHolds(flags: HoldsFlags): Promise<void> {
-  const holds = await withSession(flags, ({ client }) => listHolds(client));
+  const holds = await withClient(flags, ({ client }) => listHolds(client));
   if (flags.json) return printJson({ holds });
   if (holds.length === 0) return printLines('nobody and nothing is held');
   const end = `${count(holds.length, 'hold')}; end one with: signalbox release ID`;
@@ -147,12 +149,12 @@ function holdsTable(holds: readonly Hold[], now: number): string[] {
  */
 async function wholeTarget(
   target: HoldTarget,
-  { client, ...session }: Session,
+  { client, ...connected }: ConnectedClient,
   flags: OrchestratorFlag,
 ): Promise<HoldTarget> {
   const { on, name = '' } = target;
   if (on !== 'tool' || /[:*]/.test(name)) return target;
-  const orchestrator = orchestratorOf({ client, ...session }, flags);
+  const orchestrator = orchestratorOf({ client, ...connected }, flags);
   const matrix = await queryOrchestrator(client, orchestrator, { op: 'matrix' }).catch(() => undefined);
   const tools = matrix?.tools ?? [];
   if (tools.some(({ tool }) => tool === name)) return target;
@@ -165,10 +167,14 @@ async function wholeTarget(
 }
 
 /** Refuses a pattern that means no tool. Without an answer of the orchestrator the hold is placed all the same: it must not fail then. */
-async function checkTools(session: Session, pattern: string, flags: OrchestratorFlag): Promise<void> {
-  const orchestrator = orchestratorOf(session, flags);
+async function checkTools(
+  connected: ConnectedClient,
+  pattern: string,
+  flags: OrchestratorFlag,
+): Promise<void> {
+  const orchestrator = orchestratorOf(connected, flags);
   try {
-    await checkToolPattern(session.client, orchestrator, pattern);
+    await checkToolPattern(connected.client, orchestrator, pattern);
   } catch (error) {
     if (!(error instanceof SignalboxError)) throw error;
     if (error.code === 'unknown_hold')

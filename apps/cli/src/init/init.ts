@@ -16,7 +16,6 @@ import { dataDirectory } from '@signalbox/daemon/data-directory';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import { errnoOf } from '@signalbox/protocol/internal';
 import { count, linesOf, oneLine, printJson, printLines, printNotes } from '../terminal/output.ts';
-import { chooseFiles } from './choose-files.ts';
 import { type ClientFile, clientFiles } from './client-files.ts';
 import { configText } from './config-text.ts';
 import { ignoreTokens } from './ignore-tokens.ts';
@@ -205,4 +204,22 @@ function configAbove(): string | undefined {
 
 function unusableFile(path: string, problem: string): SignalboxError {
   return new SignalboxError('usage', `${path} cannot be used: ${problem}`);
+}
+
+/** Asks on the terminal which files to use; all are chosen at first. Rejects with `cancelled` if the person breaks off. */
+async function chooseFiles(files: readonly UsableFile[]): Promise<UsableFile[]> {
+  const { isCancel, multiselect } = await import('@clack/prompts');
+  const chosen = await multiselect({
+    message: 'Which of these may Signalbox use? Their settings and secrets stay where they are.',
+    options: files.map((file) => ({
+      value: file,
+      label: `${file.path}  (${file.client})`,
+      hint: oneLine(file.servers.join(', '), 60),
+    })),
+    initialValues: [...files],
+    required: false,
+    output: process.stderr,
+  });
+  if (!isCancel(chosen)) return chosen;
+  throw new SignalboxError('cancelled', 'nothing was written', { details: { interrupted: true } });
 }

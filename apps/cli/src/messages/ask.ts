@@ -1,12 +1,12 @@
 import { outcomeError } from '@signalbox/client/operator/internal';
 import { SignalboxError } from '@signalbox/protocol';
-import { withSession } from '../connection/client-session.ts';
+import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { linesOf, printJson, printLines, printNotes } from '../terminal/output.ts';
 import { bodyText } from './message-text.ts';
 import { textArgument } from './text-argument.ts';
-import { type WhyWaiting, whyWaiting, whyWaitingLines } from './why-waiting.ts';
+import { type WhyWaiting, whyWaiting, whyWaitingLines, withRecipientHint } from './why-waiting.ts';
 
 /** The options of `signalbox ask`. `timeout` in milliseconds. */
 export interface AskFlags extends ConnectionFlags {
@@ -18,7 +18,7 @@ export interface AskFlags extends ConnectionFlags {
 /** Asks an agent and prints what it answers. Says at once, and again if no answer comes, why it may take long. */
 export async function ask(to: string, argument: string, flags: AskFlags): Promise<void> {
   const question = await textArgument(argument);
-  const { outcome, waiting } = await withSession(flags, async ({ client }) => {
+  const { outcome, waiting } = await withClient(flags, async ({ client }) => {
     using withdrawal = withdrawOnSignal();
     const before = await whyWaiting(client, to);
     if (!flags.json) tell(whyWaitingLines(to, before, Date.now()));
@@ -38,7 +38,8 @@ export async function ask(to: string, argument: string, flags: AskFlags): Promis
             : undefined,
     };
   });
-  if (outcome.status !== 'completed') throw withReasons(outcomeError(outcome, to), to, waiting);
+  if (outcome.status !== 'completed')
+    throw withRecipientHint(withReasons(outcomeError(outcome, to), to, waiting), to);
   if (flags.json) printJson({ reply: outcome.reply.json ?? null, ...(waiting && { waiting }) });
   else printLines(linesOf(bodyText(outcome.reply.json, { indent: 2 })));
 }

@@ -1,18 +1,17 @@
 import { bodyWithoutSecrets } from '@signalbox/mcp-host/redaction';
 import { type Message, SignalboxError, threadOf } from '@signalbox/protocol';
-import { withSession } from '../connection/client-session.ts';
+import { withClient } from '../connection/connected-client.ts';
 import { type ConnectionFlags, sameConnection } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { type ExitCode, exitCodes } from '../terminal/exit-codes.ts';
-import { count, printed, printJson, printLines, tableLines } from '../terminal/output.ts';
+import { count, factLines, printed, printJson, printLines, tableLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { refuseInTurn } from '../worker/refuse-in-turn.ts';
-import { bodyStart, withParsedBody } from './message-text.ts';
+import { bodyLines, bodyStart, withParsedBody } from './message-text.ts';
 import { listScheduled } from './scheduled.ts';
 import { takeWaiting } from './take-waiting.ts';
 import { type WaitFlags, waitForMail } from './wait-for-mail.ts';
 import { findWaiting, readWaiting } from './waiting-messages.ts';
-import { wholeMessage } from './whole-message.ts';
 
 /** The options of `signalbox inbox`. */
 export interface InboxFlags extends WaitFlags {
@@ -73,7 +72,7 @@ function checkOptions({ wait, take, scheduled, timeout, mark, of }: InboxFlags):
 
 /** Prints one message that waits in an agent's inbox, without taking it. */
 export async function showMessage(id: string, flags: InboxShowFlags): Promise<void> {
-  const message = await withSession(flags, ({ client, connection }) =>
+  const message = await withClient(flags, ({ client, connection }) =>
     findWaiting(client, flags.of ?? connection.agent, {
       id,
       ...(flags.from !== undefined && { from: flags.from }),
@@ -94,7 +93,7 @@ async function list(flags: InboxFlags): Promise<void> {
     messages: waiting,
     more,
     agent,
-  } = await withSession(flags, async ({ client, connection: { agent } }) => ({
+  } = await withClient(flags, async ({ client, connection: { agent } }) => ({
     ...(await readWaiting(client, flags.of ?? agent, flags.limit)),
     agent: flags.of ?? agent,
   }));
@@ -116,7 +115,7 @@ async function take(flags: InboxFlags): Promise<void> {
     else for (const message of messages) printLines(wholeMessage(message, Date.now()), '');
     await printed();
   };
-  const { left, agent } = await withSession(
+  const { left, agent } = await withClient(
     flags,
     async ({ client }) => {
       refuseInTurn(client.address, process.env);
@@ -154,4 +153,19 @@ function messageTable(messages: readonly Message[]): string[] {
     bodyStart(message.body),
   ]);
   return tableLines(['ID', 'FROM', 'KIND', 'THREAD', 'SENT', 'TEXT'], rows);
+}
+
+/** Writes a message for people: its header, an empty line, and its whole body. `now` in epoch milliseconds. */
+function wholeMessage(message: Message, now: number): string[] {
+  const { id, from, kind, correlation_id, created_at, attempt, body } = message;
+  const facts: (readonly [string, string])[] = [
+    ['id', id],
+    ['from', `${from.address} (role ${from.role})`],
+    ['kind', kind],
+    ['thread', threadOf(message)],
+    ...(correlation_id === undefined ? [] : [['answers', correlation_id] as const]),
+    ['sent', `${new Date(created_at).toISOString()} (${formatDuration(now - created_at)} ago)`],
+    ...(attempt === undefined ? [] : [['attempt', String(attempt)] as const]),
+  ];
+  return [...factLines(facts), '', ...bodyLines(body)];
 }

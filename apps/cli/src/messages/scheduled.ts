@@ -1,5 +1,5 @@
 import { type ScheduledMessageInfo, SignalboxError } from '@signalbox/protocol';
-import { withSession } from '../connection/client-session.ts';
+import { withClient } from '../connection/connected-client.ts';
 import { type ConnectionFlags, sameConnection } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, printJson, printLines, tableLines } from '../terminal/output.ts';
@@ -19,7 +19,7 @@ export interface CancelFlags extends ConnectionFlags {
 
 /** Lists the messages that an agent sent and that are not due; for operators and observers those of everybody. */
 export async function listScheduled(flags: ScheduledFlags): Promise<void> {
-  const found = await withSession(flags, ({ client }) => client.listScheduled({ limit: flags.limit + 1 }));
+  const found = await withClient(flags, ({ client }) => client.listScheduled({ limit: flags.limit + 1 }));
   const messages = found.slice(0, flags.limit);
   const more = found.length > flags.limit;
   if (flags.json) return printJson({ messages, ...(more && { more }) });
@@ -37,7 +37,7 @@ export async function listScheduled(flags: ScheduledFlags): Promise<void> {
 
 /** Cancels a message that is not due. */
 export async function cancelScheduled(to: string, id: string, flags: CancelFlags): Promise<void> {
-  const cancelled = await withSession(flags, ({ client }) =>
+  const cancelled = await withClient(flags, ({ client }) =>
     client.cancelScheduled({ to, id, ...(flags.from !== undefined && { sender: flags.from }) }),
   );
   if (cancelled === 0) throw nothingToCancel(to, id, flags);

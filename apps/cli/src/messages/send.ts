@@ -1,12 +1,12 @@
 import type { Receipt } from '@signalbox/client';
 import { idSchema, isGroup, kindSchema, SignalboxError } from '@signalbox/protocol';
-import { type Session, withSession } from '../connection/client-session.ts';
+import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
 import { type ConnectionFlags, sameConnection } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, printJson, printLines, printNotes } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { textArgument } from './text-argument.ts';
-import { whyWaiting, whyWaitingLines } from './why-waiting.ts';
+import { whyWaiting, whyWaitingLines, withRecipientHint } from './why-waiting.ts';
 
 /** The options of `signalbox send`. `ttl` in milliseconds. */
 export interface SendFlags extends ConnectionFlags {
@@ -36,7 +36,7 @@ export async function send(to: string, argument: string, flags: SendFlags): Prom
   const notBeforeMs = waitOf(flags, Date.now());
   const body = await textArgument(argument);
   const kind = flags.kind ?? (flags.replyTo === undefined ? 'note' : 'reply');
-  const deliver = async ({ client }: Session) => {
+  const deliver = async ({ client }: ConnectedClient) => {
     const waiting = notBeforeMs === undefined && !flags.all ? await whyWaiting(client, to) : undefined;
     const receipt = await client.deliver({
       to,
@@ -53,7 +53,9 @@ export async function send(to: string, argument: string, flags: SendFlags): Prom
     });
     return { receipt, waiting: receipt.duplicate ? undefined : waiting };
   };
-  const { receipt, waiting } = await withSession(flags, deliver, { as: 'agent' });
+  const { receipt, waiting } = await withClient(flags, deliver, { as: 'agent' }).catch((error) => {
+    throw withRecipientHint(error, to);
+  });
   if (flags.json) return printJson({ ...receipt, ...(waiting && { waiting }) });
   printLines(...receiptLines(to, receipt, flags), ...dueLines(to, receipt, notBeforeMs, flags));
   const reasons = whyWaitingLines(to, waiting, Date.now());

@@ -3,7 +3,7 @@ import type { BrokerClient } from '@signalbox/client';
 import { agentOf, messageOf, SignalboxError } from '@signalbox/protocol';
 import { longestTimerMs } from '@signalbox/serving';
 import { newMailOf, newMailText } from '@signalbox/worker/mail-hint';
-import { withSession } from '../connection/client-session.ts';
+import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { type ExitCode, exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printLines } from '../terminal/output.ts';
@@ -25,7 +25,7 @@ const shortestPauseMs = 1_000;
 export async function waitForMail(flags: WaitFlags): Promise<ExitCode> {
   const { timeout = Number.POSITIVE_INFINITY, mark, json } = flags;
   const after = mark === undefined ? undefined : await readMark(mark);
-  const { found, agent } = await withSession(flags, async ({ client, connection }) => ({
+  const { found, agent } = await withClient(flags, async ({ client, connection }) => ({
     found: await firstMail(client, connection.agent, { after, timeoutMs: timeout }),
     agent: agentOf(connection.agent),
   }));

@@ -1,6 +1,7 @@
 import type { BrokerClient } from '@signalbox/client';
 import { agentSummaries } from '@signalbox/client/operator';
-import { agentOf, isGroup, type RecipientState } from '@signalbox/protocol';
+import { agentOf, isGroup, isReservedName, type RecipientState, SignalboxError } from '@signalbox/protocol';
+import { hasAgentEnvironment } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, oneLine } from '../terminal/output.ts';
 
@@ -46,6 +47,18 @@ async function whyAgentWaits(client: BrokerClient, to: string): Promise<WhyWaiti
     ...(to === agent && { ...(reads !== undefined && { reads }), ...(unread !== undefined && { unread }) }),
     ...(failing && { failing }),
   };
+}
+
+/** Adds to the refusal of an unknown agent or group what to do. Any other thrown value is returned as it is. */
+export function withRecipientHint(error: unknown, to: string): unknown {
+  if (!(error instanceof SignalboxError) || error.code !== 'unknown_recipient') return error;
+  const agent = agentOf(to);
+  if (isReservedName(agent)) return error;
+  const make = `; signalbox token issue --agent ${agent} --role ROLE makes it known`;
+  const hint = isGroup(to)
+    ? 'a group is named in signalbox.yaml, under groups, or by its role: role:ROLE'
+    : `signalbox ps lists who is connected${hasAgentEnvironment(process.env) ? '' : make}`;
+  return new SignalboxError(error.code, error.message, { cause: error, details: { hint, ...error.details } });
 }
 
 /** Says in words what keeps messages to a recipient waiting; nothing if it seems to read them. */

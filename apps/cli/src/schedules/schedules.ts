@@ -1,5 +1,5 @@
 import { listSchedules as readSchedules, type ScheduleReport } from '@signalbox/client/operator';
-import { withSession } from '../connection/client-session.ts';
+import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
@@ -11,7 +11,7 @@ export interface SchedulesFlags extends ConnectionFlags {
 
 /** Lists the schedules of a broker. */
 export async function listSchedules(flags: SchedulesFlags): Promise<void> {
-  const schedules = await withSession(flags, ({ client }) => readSchedules(client));
+  const schedules = await withClient(flags, ({ client }) => readSchedules(client));
   if (flags.json) return printJson({ schedules });
   if (schedules.length === 0) {
     return printLines('the broker has no schedules; name them under schedules in signalbox.yaml');

@@ -10,7 +10,7 @@ export interface AcceptFlags extends ToolsFlags {
   seen: string;
 }
 
-/** Prints what is pinned of servers with `definitions: pin`, and what they offer beside it. */
+/** Prints what is pinned of servers with `definitions: pin`, and what they list beside it. */
 export async function printPins(server: string | undefined, flags: ToolsFlags): Promise<void> {
   const reply = await askOrchestrator(flags, { op: 'definitions', ...(server !== undefined && { server }) });
   if (flags.json) return printJson(reply);
@@ -50,7 +50,7 @@ export async function printDiff(
   if (definitions.length > 0) process.exitCode = exitCodes.failed;
   if (flags.json) return printJson(reply);
   if (servers.length === 0) return printLines(nonePinned);
-  if (definitions.length === 0) return printLines('everything is offered as it is pinned');
+  if (definitions.length === 0) return printLines('everything is shown as it is pinned');
   const own = servers.filter(({ withheld }) => withheld > 0);
   printLines([
     ...own.flatMap((one) => [
@@ -73,7 +73,7 @@ export async function acceptDefinitions(
   const reply = await askOrchestrator(flags, request);
   if (flags.json) return printJson(reply);
   printLines(
-    `accepted ${count(reply.accepted.length, 'definition')} of ${server}; offered and pinned from now on:`,
+    `accepted ${count(reply.accepted.length, 'definition')} of ${server}; shown and pinned from now on:`,
     ...reply.accepted.map(({ kind, name: one, hash }) => `  ${kind} ${one}  ${hash}`),
   );
 }
@@ -84,7 +84,7 @@ const stateWords: Readonly<Record<DefinitionReport['state'], string>> = {
   pinned: 'as pinned',
   changed: 'changed, withheld',
   new: 'new, withheld',
-  gone: 'not offered now',
+  gone: 'not shown now',
 };
 
 type PinnedServer = DefinitionsReply['servers'][number];
@@ -106,7 +106,7 @@ function diffLines(definition: DefinitionReport): string[] {
   return [
     state === 'new' ? `${what}: new` : `${what}: changed${since}`,
     ...(pinned?.damaged
-      ? ['  the record of what was pinned is damaged; what the server offers now is shown']
+      ? ['  the record of what was pinned is damaged; what the server lists now is shown']
       : []),
     ...(differences === undefined
       ? [`  not shown, there is too much: signalbox servers diff ${shellWords(server, name)}`]
@@ -135,5 +135,5 @@ function acceptLines({ server, seen }: PinnedServer, name: string | undefined): 
       `Not all of it is shown. Look at each to accept it: signalbox servers diff ${shellWords(server)} NAME`,
     ];
   const which = shellWords(server, ...(name === undefined ? [] : [name]));
-  return [`If that may be offered: signalbox servers accept ${which} --seen ${seen}`];
+  return [`If that may be shown: signalbox servers accept ${which} --seen ${seen}`];
 }

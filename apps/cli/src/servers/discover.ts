@@ -1,15 +1,15 @@
 import { discoverServers } from '@signalbox/client/operator';
-import { withSession } from '../connection/client-session.ts';
+import { withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
 
-/** Prints what every MCP server offers. One that could not be asked is listed with its error, and exit code 1. */
+/** Prints what every MCP server lists. One that could not be asked is listed with its error, and exit code 1. */
 export async function discover(flags: ToolsFlags): Promise<void> {
-  const servers = await withSession(flags, async (session) => {
+  const servers = await withClient(flags, async (connected) => {
     using withdrawal = withdrawOnSignal();
-    return await discoverServers(session.client, orchestratorOf(session, flags), withdrawal);
+    return await discoverServers(connected.client, orchestratorOf(connected, flags), withdrawal);
   });
   if (servers.some(({ error }) => error !== undefined)) process.exitCode = exitCodes.failed;
   if (flags.json) return printJson({ servers });

@@ -33,7 +33,12 @@ export function serverDetails(server: ServerReport): string[] {
   const command = remedy?.includes('signalbox') ? `${remedy} ${server.name}` : remedy;
   const facts: [string, string | undefined][] = [
     ['state', command === undefined ? server.state : `${server.state}: ${command}`],
-    ['transport', `${server.transport}, one for ${shared[server.share]}${server.lazy ? ', lazy' : ''}`],
+    [
+      'transport',
+      server.host === undefined
+        ? `${server.transport}, one for ${shared[server.share]}${server.lazy ? ', lazy' : ''}`
+        : `hosted by the orchestrator with the label ${server.host}`,
+    ],
     ['running', instancesText(server)],
     ['starting', server.starting_ms === undefined ? undefined : `for ${formatElapsed(server.starting_ms)}`],
     ['up', server.uptime_ms === undefined ? undefined : formatElapsed(server.uptime_ms)],
@@ -114,7 +119,8 @@ function pinsText({ name, definitions }: ServerReport): string | undefined {
 const shared = { all: 'everybody', role: 'each role', worker: 'each worker' };
 
 function instancesText({ transport, instances, pids }: ServerReport): string {
-  if (transport === 'http') return count(instances, 'session');
+  if (transport === 'remote') return 'elsewhere';
+  if (transport === 'http') return count(instances, 'instance');
   if (pids.length === 0) return 'no process';
   return `${pids.length === 1 ? 'process' : 'processes'} ${pids.join(', ')}`;
 }

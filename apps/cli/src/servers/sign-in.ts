@@ -1,13 +1,22 @@
+import type { Config } from '@signalbox/daemon/config';
+import { findConfig, searchedText } from '@signalbox/daemon/config/internal';
 import { dataDirectory, orchestratorFiles } from '@signalbox/daemon/data-directory';
+import type { HttpServerConfig } from '@signalbox/mcp-host';
 import { createGuardedFetch } from '@signalbox/mcp-host/guarded-fetch';
-import { hostsOfAuth, openRefreshTokenFiles, signIn } from '@signalbox/mcp-host/server-auth';
+import {
+  type AuthorizationCodeAuth,
+  hostsOfAuth,
+  openRefreshTokenFiles,
+  signIn,
+} from '@signalbox/mcp-host/server-auth';
 import { SignalboxError } from '@signalbox/protocol';
+import { nearestName } from '@signalbox/protocol/internal';
+import { loadFound } from '../config/load-found.ts';
 import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { printJson, printLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { serverSummary } from './server-report.ts';
-import { findSignInServer, type SignInServer } from './sign-in-server.ts';
 
 /** The options of `signalbox servers auth`. */
 export interface ServerAuthFlags extends ToolsFlags {
@@ -106,4 +115,44 @@ function lastTokenLines({ state }: Restart, name: string): string[] {
     'It still has a token, which ends by itself. To end its use now:',
     `  signalbox servers stop ${shellWords(name)}`,
   ];
+}
+
+/** A server to which a person signs in. */
+interface SignInServer {
+  config: Config;
+  server: HttpServerConfig;
+  auth: AuthorizationCodeAuth;
+}
+
+/** Finds a server by its name in the configuration. Rejects with `server_not_found`, or `usage` if nobody signs in to it. */
+async function findSignInServer(name: string, flags: { config?: string }): Promise<SignInServer> {
+  const found = findConfig(flags.config);
+  if (!found) {
+    throw new SignalboxError('usage', `no configuration to find the server in: ${searchedText()}`, {
+      details: { hint: 'name it with --config' },
+    });
+  }
+  const names: string[] = [];
+  const config = await loadFound(found, { onlyServer: name, onServer: (other) => names.push(other) });
+  const server = config.mcpServers[name];
+  if (server === undefined) {
+    const nearest = nearestName(name, names);
+    const hint =
+      nearest === undefined ? `there are: ${names.join(', ') || 'none'}` : `did you mean '${nearest}'?`;
+    throw new SignalboxError('server_not_found', `no server is named '${name}' in ${found.file}`, {
+      details: { hint },
+    });
+  }
+  if (server.type === 'http' && server.auth?.type === 'authorization_code') {
+    return { config, server, auth: server.auth };
+  }
+  const has =
+    server.type === 'http'
+      ? `has auth of type ${server.auth?.type ?? '(none)'}`
+      : server.type === 'remote'
+        ? `is hosted by '${server.label}', where its sign-in belongs`
+        : 'is run here';
+  throw new SignalboxError('usage', `nobody signs in to '${name}': it ${has}`, {
+    details: { hint: 'a sign-in is for HTTP servers with auth: { type: authorization_code }' },
+  });
 }

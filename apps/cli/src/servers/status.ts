@@ -1,4 +1,4 @@
-import { serverFailure } from '@signalbox/client/operator/internal';
+import { hostProblems, serverFailure } from '@signalbox/client/operator/internal';
 import { type ServerReport, SignalboxError } from '@signalbox/protocol';
 import { suggestion } from '@signalbox/protocol/internal';
 import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
@@ -12,12 +12,19 @@ export interface ServersFlags extends ToolsFlags {
 
 /** Prints the state of the hosted MCP servers. */
 export async function listServers(flags: ServersFlags): Promise<void> {
-  const { servers, holds = [] } = await askOrchestrator(flags, { op: 'servers' });
-  if (flags.json) return printJson({ servers, holds });
-  if (servers.length === 0)
+  const { servers, holds = [], hosts = [] } = await askOrchestrator(flags, { op: 'servers' });
+  if (flags.json) return printJson({ servers, holds, hosts });
+  if (servers.length === 0 && hosts.length === 0)
     return printLines('no MCP servers are configured; add some under mcpServers in signalbox.yaml');
   if (flags.verbose) return printLines(...servers.flatMap((server) => [...serverDetails(server), '']));
-  printLines(statusTable(servers), '', summary(servers), ...problemLines(servers), ...holds);
+  printLines(
+    statusTable(servers),
+    '',
+    summary(servers),
+    ...problemLines(servers),
+    ...hosts.flatMap(hostProblems),
+    ...holds,
+  );
 }
 
 /** Prints all facts about one server. */
@@ -35,8 +42,10 @@ export async function showServer(name: string, flags: ToolsFlags): Promise<void>
 }
 
 function statusTable(servers: readonly ServerReport[]): string[] {
+  const areElsewhere = servers.some(({ host }) => host !== undefined);
   const rows = servers.map((server) => [
     server.name,
+    ...(areElsewhere ? [server.host ?? '-'] : []),
     server.instances > 1 ? `${server.state} ×${server.instances}` : server.state,
     String(server.tool_count),
     String(server.in_flight),
@@ -48,11 +57,11 @@ function statusTable(servers: readonly ServerReport[]): string[] {
     `${server.cache_entries}/${server.cache_hits}`,
     oneLine(server.last_error ?? '-', 60),
   ]);
-  return tableLines(headings, rows);
+  return tableLines(['SERVER', ...(areElsewhere ? ['HOST'] : []), ...headings], rows);
 }
 
 const headings = [
-  ...['SERVER', 'STATE', 'TOOLS', 'RUNNING', 'WAITING', 'P50', 'P95', 'RESTARTS'],
+  ...['STATE', 'TOOLS', 'RUNNING', 'WAITING', 'P50', 'P95', 'RESTARTS'],
   ...['CIRCUIT', 'CACHE', 'LAST ERROR'],
 ];
 

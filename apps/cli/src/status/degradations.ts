@@ -1,5 +1,6 @@
 import type { OrchestratorStatus, Status } from '@signalbox/client/operator';
 import {
+  hostProblems,
   isDiskNearlyFull,
   isNotableLeap,
   isStoreNearlyFull,
@@ -41,10 +42,13 @@ export function degradations(
 }
 
 function orchestratorProblems(
-  { name, state, reason, kept_results, config_problem }: OrchestratorStatus,
+  { name, state, reason, hosts = [], kept_results, config_problem, restart_needed }: OrchestratorStatus,
   now: number,
 ): string[] {
   const found: string[] = [];
+  found.push(
+    ...hosts.flatMap(hostProblems).map((text) => `${oneLine(text, failureLength)}: signalbox servers`),
+  );
   if (kept_results?.problem !== undefined)
     found.push(
       `a large result was not kept for its agent (${kept_results.problem}): see the log of the orchestrator`,
@@ -52,6 +56,10 @@ function orchestratorProblems(
   if (config_problem)
     found.push(
       `the configuration has had mistakes for ${formatDuration(now - config_problem.since)}, and what was in force before stays (${oneLine(config_problem.reason, reasonLength)}): signalbox config check`,
+    );
+  if (restart_needed)
+    found.push(
+      `changes of the configuration have waited for a restart for ${formatDuration(now - restart_needed.since)} (${oneLine(restart_needed.keys.join(', '), reasonLength)}): signalbox down, and then up as before`,
     );
   if (state === 'not_connected')
     found.push(

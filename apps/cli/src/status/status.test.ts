@@ -145,6 +145,13 @@ test('Servers that wait for their first call are as they should be, and those th
   );
 });
 
+test('Changes that wait for a restart are named.', () => {
+  const restart_needed = { since: now - 60_000, keys: ['a2a', 'broker.listen'] };
+  expect(degradations(status({ orchestrator: { ...of(), restart_needed } }), now)).toEqual([
+    'changes of the configuration have waited for a restart for 60 s (a2a, broker.listen): signalbox down, and then up as before',
+  ]);
+});
+
 test('A configuration that was refused is named until it is mended, besides other problems of the orchestrator.', () => {
   const config_problem = { since: now - 60_000, reason: 'signalbox.yaml:3: roles: a key' };
   const kept_results = { results: 0, bytes: 0, max_results: 1, max_bytes: 1, problem: 'ENOSPC' };

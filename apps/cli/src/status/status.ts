@@ -4,7 +4,7 @@ import { strandedRoles } from '@signalbox/daemon/config/internal';
 import { brokerKeeper } from '@signalbox/daemon/data-directory';
 import { SignalboxError } from '@signalbox/protocol';
 import { parseBrokerAddresses } from '@signalbox/protocol/internal';
-import { withSession } from '../connection/client-session.ts';
+import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { type OrchestratorFlag, orchestratorOf } from '../connection/orchestrator-request.ts';
 import { type ExitCode, exitCodes } from '../terminal/exit-codes.ts';
@@ -20,13 +20,13 @@ export interface StatusFlags extends ConnectionFlags, OrchestratorFlag {
 
 /** Prints how broker, orchestrator and servers are doing. Returns the exit code: 1 if something does not work as it should. */
 export async function printStatus(flags: StatusFlags): Promise<ExitCode> {
-  const { stranded, ...status } = await withSession(flags, async (session) => {
-    const { client, connection } = session;
+  const { stranded, ...status } = await withClient(flags, async (connected) => {
+    const { client, connection } = connected;
     const tokens = await listTokens(client);
     return {
       url: client.url,
       stranded: strandedRoles(tokens, await listedRoles(flags, connection.url)),
-      ...(await readStatus(client, orchestratorOf(session, flags))),
+      ...(await readStatus(client, orchestratorOf(connected, flags))),
     };
   }).catch((error) => {
     throw withProcess(error);

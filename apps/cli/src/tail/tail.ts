@@ -1,13 +1,13 @@
-import { followTail } from '@signalbox/client/operator';
+import { followTail, type TailEvent } from '@signalbox/client/operator';
 import { SignalboxError } from '@signalbox/protocol';
-import { withSession } from '../connection/client-session.ts';
+import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { orchestratorOf } from '../connection/orchestrator-request.ts';
 import { stopRequested } from '../process/stop-signals.ts';
 import { printJson, printLines, printNotes } from '../terminal/output.ts';
 import { BriefTail } from './brief-tail.ts';
-import { TailOutput } from './tail-output.ts';
-import { checkKept, TextFeed } from './text-feed.ts';
+import { eventLine } from './event-line.ts';
+import { checkKept, type TextEvent, TextFeed } from './text-feed.ts';
 
 /** The options of `signalbox tail`. */
 export interface TailFlags extends ConnectionFlags {
@@ -25,8 +25,8 @@ export interface TailFlags extends ConnectionFlags {
 export async function tail(flags: TailFlags): Promise<void> {
   const { about, json = false, verbose = false, bodies = false } = flags;
   const stop = stopRequested();
-  await withSession(flags, async (session) => {
-    const { client } = session;
+  await withClient(flags, async (connected) => {
+    const { client } = connected;
     const output = new TailOutput(json);
     const brief = new BriefTail();
     if (bodies) await checkKept(client);
@@ -36,7 +36,7 @@ export async function tail(flags: TailFlags): Promise<void> {
     });
     const following = followTail(client, {
       ...(about !== undefined && { agent: about }),
-      orchestrator: orchestratorOf(session, flags),
+      orchestrator: orchestratorOf(connected, flags),
       onEvent: (event) => {
         const isShown = json || verbose || brief.isShown(event);
         if (isShown) output.show(event);
@@ -51,4 +51,33 @@ export async function tail(flags: TailFlags): Promise<void> {
     const end = await Promise.race([events.ended, stop]);
     if (end instanceof SignalboxError) throw end;
   });
+}
+
+/** The largest number of bytes that may wait for the reader of standard output; further events are only counted. */
+const maxWaitingBytes = 4 * 1024 * 1024;
+
+/** Writes events to standard output, one on each line. A slow reader misses some and is told how many. */
+class TailOutput {
+  readonly #asJson: boolean;
+  #missed = 0;
+
+  constructor(asJson: boolean) {
+    this.#asJson = asJson;
+  }
+
+  show(event: TailEvent | TextEvent): void {
+    if (process.stdout.writableLength > maxWaitingBytes) {
+      this.#missed++;
+      return;
+    }
+    const missed = this.#missed;
+    this.#missed = 0;
+    if (missed > 0) this.#write({ what: 'missed', at: event.at, missed });
+    this.#write(event);
+  }
+
+  #write(event: TailEvent | TextEvent): void {
+    if (this.#asJson) printJson(event);
+    else printLines(eventLine(event));
+  }
 }

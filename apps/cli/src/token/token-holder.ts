@@ -1,4 +1,4 @@
-import { SignalboxError } from '@signalbox/protocol';
+import { hostAgent, hostLabelPattern, hostRole, SignalboxError } from '@signalbox/protocol';
 
 /** The options that say whom a new token is for: an agent with its role, or an operator by name. */
 export interface HolderFlags {
@@ -9,6 +9,8 @@ export interface HolderFlags {
   /** The roles on whose tool calls the token decides, or patterns. */
   approves?: string[];
   operator?: boolean;
+  /** The label of an orchestrator. */
+  host?: string;
   /** The name of the operator. */
   name?: string;
   permissions: 'operator' | 'observer';
@@ -18,6 +20,7 @@ export interface HolderFlags {
 
 /** Decides whom a token is for. Throws `usage` if the options do not say it, or say it twice. */
 export function holderOf(flags: HolderFlags): TokenHolder {
+  if (flags.host !== undefined) return hostOf(flags.host, flags);
   return flags.operator ? operatorOf(flags) : agentOf(flags);
 }
 
@@ -54,6 +57,20 @@ function agentOf({
     return { agent, role, ...(roles && { roles }), ...(approves && { approves }) };
   const missing = agent === undefined ? '--agent <name>' : '--role <role>';
   throw usage(`option '${missing}' is missing`, 'see: signalbox token issue --help');
+}
+
+function hostOf(label: string, { agent, role, roles, approves, operator, name }: HolderFlags): TokenHolder {
+  if ([agent, role, roles, approves, operator, name].some((option) => option !== undefined))
+    throw usage(
+      '--host says whom the token is for, and goes with none of --agent, --role, --roles, --approves, --operator and --name',
+      'leave them out',
+    );
+  if (!hostLabelPattern.test(label))
+    throw usage(
+      `--host: '${label}' is no label`,
+      'use lower-case letters, digits, _ and - (at most 32), as in --host gpu',
+    );
+  return { agent: hostAgent(label), role: hostRole };
 }
 
 function operatorOf({

@@ -8,17 +8,16 @@ import {
 } from '@signalbox/client/operator';
 import { isRenewedByHand } from '@signalbox/client/operator/internal';
 import { roleWarning, strandedRoles } from '@signalbox/daemon/config/internal';
-import { SignalboxError, tokenFileText } from '@signalbox/protocol';
+import { hostRole, SignalboxError, tokenFileText } from '@signalbox/protocol';
 import { endsSoon, renewalCommand } from '@signalbox/serving';
 import { configOptions } from '../config/config-options.ts';
-import { withSession } from '../connection/client-session.ts';
+import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
-import { committableWarning } from './committable-file.ts';
 import { listedRoles, reachableWarnings } from './listed-roles.ts';
-import { checkFree, saveToken } from './save-token.ts';
+import { checkFree, committableWarning, saveToken } from './save-token.ts';
 import { expiryText, expiryWarning, replacing } from './token-expiry.ts';
 import { type HolderFlags, holderOf } from './token-holder.ts';
 
@@ -48,7 +47,7 @@ export async function runTokenIssue(flags: TokenIssueFlags): Promise<void> {
   const { agent, role, roles: given, approves, readsBodies } = holderOf(flags);
   const ttlMs = expires === 'never' ? null : expires;
   if (out !== undefined) checkFree(out, force);
-  const { issued, warnings } = await withSession(connectionFlags, async ({ client, connection: { url } }) => {
+  const { issued, warnings } = await withClient(connectionFlags, async ({ client, connection: { url } }) => {
     const roles = await listedRoles(flags, url);
     const unlisted = roles ? (given ?? [role]).flatMap((one) => roleWarning(one, roles) ?? []) : [];
     const token = await issueToken(client, { agent, role, roles: given, approves, readsBodies, ttlMs });
@@ -88,7 +87,7 @@ export async function runTokenIssue(flags: TokenIssueFlags): Promise<void> {
 
 /** Lists the tokens, and says which of them have to be renewed; their secrets are not kept anywhere. */
 export async function runTokenList(flags: TokenFlags): Promise<void> {
-  const { tokens, warnings } = await withSession(flags, async ({ client, connection: { url } }) => {
+  const { tokens, warnings } = await withClient(flags, async ({ client, connection: { url } }) => {
     const tokens = await listTokens(client);
     return { tokens, warnings: strandedRoles(tokens, await listedRoles(flags, url)) };
   });
@@ -129,11 +128,11 @@ function renewalLines(tokens: readonly ListedToken[], now: number): string[] {
 export async function runTokenRevoke(id: string | undefined, flags: TokenRevokeFlags): Promise<void> {
   const { agent, ...connectionFlags } = flags;
   if (id !== undefined && agent === undefined) {
-    await withSession(connectionFlags, ({ client }) => revokeToken(client, id), { changes: !flags.json });
+    await withClient(connectionFlags, ({ client }) => revokeToken(client, id), { changes: !flags.json });
     if (flags.json) printJson({ id, revoked: true });
     else printLines(`token ${id} is revoked; connections with it are closed.`);
   } else if (id === undefined && agent !== undefined) {
-    const ids = await withSession(connectionFlags, ({ client }) => revokeAgentTokens(client, agent), {
+    const ids = await withClient(connectionFlags, ({ client }) => revokeAgentTokens(client, agent), {
       changes: !flags.json,
     });
     if (flags.json) return printJson({ agent, revoked: ids });
@@ -200,6 +199,7 @@ function expiryLines(
 }
 
 function nextCommand({ agent, role, approves }: Pick<IssuedToken, 'agent' | 'role' | 'approves'>): string {
+  if (role === hostRole) return `signalbox orchestrator --host ${agent.split('.')[1]}`;
   if (approves) return 'signalbox approvals';
   if (agent.endsWith('*')) return `signalbox token issue --agent ${agent.replace('*', '1')} --role ${role}`;
   return agent.startsWith('operator.') ? 'signalbox agents' : 'signalbox tools list';

@@ -11,7 +11,7 @@ import {
   type Tool,
   toProxiedResult,
 } from '@signalbox/protocol';
-import { type Session, withSession } from '../connection/client-session.ts';
+import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
 import { sameConnection } from '../connection/connection.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { textArgument } from '../messages/text-argument.ts';
@@ -21,7 +21,7 @@ import { printJson, printNotes } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { printResult } from './print-result.ts';
 import { toolArguments } from './tool-arguments.ts';
-import { checkToolName, toolNamed } from './tool-name.ts';
+import { checkToolName, labelledError, toolNamed } from './tool-name.ts';
 
 /** The time for a call, besides a wait for a person, if nobody sets another one, in milliseconds. */
 const defaultTimeoutMs = 60_000;
@@ -50,12 +50,12 @@ export async function callTool(name: string, text: string, flags: ToolsCallFlags
   const timeoutMs = timeout ?? defaultTimeoutMs;
   const args = toolArguments(await textArgument(text));
   const id = newMessageId();
-  const result = await withSession(flags, async (session) => {
+  const result = await withClient(flags, async (connected) => {
     try {
       using withdrawal = withdrawOnSignal();
       const { signal } = withdrawal;
-      const orchestrator = orchestratorOf(session, flags);
-      const tools = await listedTools(session.client, orchestrator, Math.min(longestLookMs, timeoutMs));
+      const orchestrator = orchestratorOf(connected, flags);
+      const tools = await listedTools(connected.client, orchestrator, Math.min(longestLookMs, timeoutMs));
       const tool = toolNamed(
         name,
         tools.map((one) => one.name),
@@ -64,13 +64,13 @@ export async function callTool(name: string, text: string, flags: ToolsCallFlags
       const askMs = (timeout === undefined && asked && askDeadlineOf(asked)) || 0;
       const request: CallRequest = { op: 'call', tool, arguments: args, options: { timeout_ms: timeoutMs } };
       const options = { id, timeoutMs: timeoutMs + askMs, signal, onProgress: tellWaiting };
-      const reply = await sendOrchestratorRequest(session.client, orchestrator, request, options);
+      const reply = await sendOrchestratorRequest(connected.client, orchestrator, request, options);
       if ('result' in reply) return reply.result;
-      throw replyError(reply);
+      throw labelledError(replyError(reply));
     } catch (error) {
       if (!(error instanceof SignalboxError)) throw error;
       const ended = timeout === undefined ? error : withTimeoutHint(error);
-      throw withRequestId(await withOutcome(ended, id, session, flags), id, flags);
+      throw withRequestId(await withOutcome(ended, id, connected, flags), id, flags);
     }
   });
   if (!json) return printResult(result, name);
@@ -120,11 +120,11 @@ function withTimeoutHint(error: SignalboxError): SignalboxError {
 async function withOutcome(
   error: SignalboxError,
   id: string,
-  session: Session,
+  connected: ConnectedClient,
   flags: ToolsCallFlags,
 ): Promise<SignalboxError> {
   if (error.details.interrupted !== true) return error;
-  const reply = await endOfWithdrawn(session.client, orchestratorOf(session, flags), id).catch(
+  const reply = await endOfWithdrawn(connected.client, orchestratorOf(connected, flags), id).catch(
     () => undefined,
   );
   if (reply === undefined || !('error' in reply) || reply.error.may_have_run) return error;

@@ -2,7 +2,7 @@ import { listCalls, listOwnCalls } from '@signalbox/client/operator';
 import { maxCalls, maxOwnCalls } from '@signalbox/client/operator/internal';
 import { permissionsOfRole } from '@signalbox/protocol';
 import { toolLabel } from '@signalbox/protocol/tool-label';
-import { withSession } from '../connection/client-session.ts';
+import { withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { formatElapsed } from '../terminal/duration.ts';
 import { count, printJson, printLines, tableLines } from '../terminal/output.ts';
@@ -21,8 +21,8 @@ export interface ToolsCallsFlags extends ToolsFlags {
  */
 export async function printCalls(flags: ToolsCallsFlags): Promise<void> {
   const { running } = flags;
-  const { calls, limit } = await withSession(flags, async (session) => {
-    const { client } = session;
+  const { calls, limit } = await withClient(flags, async (connected) => {
+    const { client } = connected;
     const seesAll = permissionsOfRole(client.welcome.role).length > 0;
     const limit = Math.min(flags.limit, seesAll ? maxCalls : maxOwnCalls);
     const query = {
@@ -31,7 +31,7 @@ export async function printCalls(flags: ToolsCallsFlags): Promise<void> {
       limit,
     };
     const list = seesAll ? listCalls : listOwnCalls;
-    return { calls: await list(client, orchestratorOf(session, flags), query), limit };
+    return { calls: await list(client, orchestratorOf(connected, flags), query), limit };
   });
   if (flags.json) return printJson({ calls });
   if (calls.length === 0)

@@ -1,6 +1,6 @@
 import { cancelCall, listCalls } from '@signalbox/client/operator';
 import { type CallRecord, type CancelCallReply, SignalboxError } from '@signalbox/protocol';
-import { withSession } from '../connection/client-session.ts';
+import { withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printLines } from '../terminal/output.ts';
@@ -17,9 +17,9 @@ export interface ToolsCancelFlags extends ToolsFlags {
  */
 export async function cancelToolCall(requestId: string, flags: ToolsCancelFlags): Promise<void> {
   checkRequestId(requestId);
-  const { agent, reply } = await withSession(flags, async (session) => {
-    const { client } = session;
-    const orchestrator = orchestratorOf(session, flags);
+  const { agent, reply } = await withClient(flags, async (connected) => {
+    const { client } = connected;
+    const orchestrator = orchestratorOf(connected, flags);
     const agent = flags.of ?? callerOf(requestId, await listCalls(client, orchestrator));
     const reply = await cancelCall(client, orchestrator, { agent, requestId }, flags.reason);
     return { agent, reply };

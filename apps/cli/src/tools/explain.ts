@@ -5,7 +5,7 @@ import { textArgument } from '../messages/text-argument.ts';
 import { printJson, printLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { toolArguments } from './tool-arguments.ts';
-import { checkToolName } from './tool-name.ts';
+import { checkToolName, withToolLabels } from './tool-name.ts';
 
 /** Prints what would become of a role's call of a tool, and why. */
 export async function explainTool(
@@ -64,7 +64,7 @@ function outlook(steps: readonly ExplainedStep[]): string {
 }
 
 function stepText({ verdict, says, rule }: ExplainedStep): string {
-  const said = verdict === 'passes' ? says : `${verdict}: ${says}`;
+  const said = withToolLabels(verdict === 'passes' ? says : `${verdict}: ${says}`);
   return rule === undefined ? said : `${said} (${rule})`;
 }
 

@@ -2,7 +2,7 @@ import { queryOrchestrator, readManifest } from '@signalbox/client/operator';
 import { roleWarning } from '@signalbox/daemon/config/internal';
 import type { ServerReport } from '@signalbox/protocol';
 import { toolLabel } from '@signalbox/protocol/tool-label';
-import { type Session, withSession } from '../connection/client-session.ts';
+import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { count, oneLine, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 import { listedRoles } from '../token/listed-roles.ts';
@@ -19,12 +19,12 @@ export interface ToolsListFlags extends ToolsFlags {
  */
 export async function listTools(flags: ToolsListFlags): Promise<void> {
   const { role } = flags;
-  const { manifest, servers, warning } = await withSession(flags, async (session) => {
-    const orchestrator = orchestratorOf(session, flags);
-    const manifest = await readManifest(session.client, orchestrator, role === undefined ? {} : { role });
-    const listed = role === undefined ? undefined : await listedRoles(flags, session.connection.url);
+  const { manifest, servers, warning } = await withClient(flags, async (connected) => {
+    const orchestrator = orchestratorOf(connected, flags);
+    const manifest = await readManifest(connected.client, orchestrator, role === undefined ? {} : { role });
+    const listed = role === undefined ? undefined : await listedRoles(flags, connected.connection.url);
     const warning = role !== undefined && listed ? roleWarning(role, listed) : undefined;
-    return { manifest, servers: await serversFor(session, orchestrator), warning };
+    return { manifest, servers: await serversFor(connected, orchestrator), warning };
   });
   const { version, tools = [], not_ready } = manifest;
   const withProblems = servers.filter(({ tool_problems }) => tool_problems.length > 0);
@@ -59,7 +59,7 @@ export async function listTools(flags: ToolsListFlags): Promise<void> {
   printLines(tableLines(['TOOL', 'ITS SERVER SAYS'], rows), '', total, ...missing, ...remarks);
 }
 
-async function serversFor({ client }: Session, orchestrator: string): Promise<ServerReport[]> {
+async function serversFor({ client }: ConnectedClient, orchestrator: string): Promise<ServerReport[]> {
   if (client.role !== 'operator') return [];
   return (await queryOrchestrator(client, orchestrator, { op: 'servers' })).servers;
 }

@@ -24,7 +24,7 @@ export async function printMatrix({ roles: named, server, ...flags }: MatrixFlag
     const servers = new Set(matrix.tools.flatMap((tool) => tool.server ?? []));
     throw new SignalboxError(
       'usage',
-      `no tool of a server '${server}' is offered${suggestion(server, servers)}`,
+      `no tool of a server '${server}' is shown${suggestion(server, servers)}`,
     );
   }
   if (flags.json) return printJson({ ...matrix, roles, tools: tools.map((tool) => narrowed(tool, roles)) });

@@ -4,6 +4,7 @@ import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-req
 import { exitCodeOf, exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printLines } from '../terminal/output.ts';
 import { printResult } from './print-result.ts';
+import { labelledError } from './tool-name.ts';
 
 /** The options of `signalbox tools result`. `of` is the agent that made the call, not the one that asks. */
 export interface ToolsResultFlags extends ToolsFlags {
@@ -59,7 +60,7 @@ function printFinished(status: Finished, { json }: ToolsFlags): void {
       'finished: the tool asked its caller for input; a call with the answers is a request of its own',
     );
   } else {
-    throw replyError(reply);
+    throw labelledError(replyError(reply));
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { toolNamed } from './tool-name.ts';
+import { toolNamed, withToolLabels } from './tool-name.ts';
 
 const listed = ['mcp_files__read_file', 'mcp_files__write_file', 'mcp_old_files__read_file', 'echo'];
 
@@ -18,4 +18,11 @@ test.each([
 
 test('A name that several servers have is refused with the names of both.', () => {
   expect(() => toolNamed('read_file', listed)).toThrow("several servers have a tool 'read_file'");
+});
+
+test('Tools in a text have the names that people read, and patterns stay as the configuration has them.', () => {
+  expect(withToolLabels("no 'mcp_files__raed'; try 'mcp_files__read', or 'echo'")).toBe(
+    "no 'files:raed'; try 'files:read', or 'echo'",
+  );
+  expect(withToolLabels("refused by 'mcp_files__*'")).toBe("refused by 'mcp_files__*'");
 });

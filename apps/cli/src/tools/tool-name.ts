@@ -9,6 +9,21 @@ export function checkToolName(name: string): void {
   });
 }
 
+/** Returns a text of the orchestrator for people: tools in quotes have the names that `tools list` shows. */
+export function withToolLabels(text: string): string {
+  return text.replace(/'(mcp_[^'*]+)'/g, (_, tool: string) => `'${toolLabel({ tool })}'`);
+}
+
+/** Returns the error of a tool call with the names of tools as people read them. */
+export function labelledError(error: SignalboxError): SignalboxError {
+  const { hint } = error.details;
+  return new SignalboxError(error.code, withToolLabels(error.message), {
+    retryable: error.retryable,
+    cause: error,
+    details: { ...error.details, ...(typeof hint === 'string' && { hint: withToolLabels(hint) }) },
+  });
+}
+
 /**
  * Returns the name of the tool that somebody names as SERVER:TOOL, or as TOOL alone if only one server has such a tool. Returns any other
  * name as it is. A tool as SERVER:TOOL need not be listed: it may be withheld, or its server has not listed its tools yet. Throws `usage` if

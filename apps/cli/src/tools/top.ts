@@ -1,6 +1,6 @@
 import { type RankedTool, type Ranking, rankTools } from '@signalbox/client/operator';
 import { SignalboxError, sampleLimits } from '@signalbox/protocol';
-import { withSession } from '../connection/client-session.ts';
+import { withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { byteSize } from '../terminal/byte-size.ts';
 import { formatDuration, formatElapsed } from '../terminal/duration.ts';
@@ -16,8 +16,8 @@ export interface ToolsTopFlags extends ToolsFlags {
 /** Prints the tools that were called, the first by the ranking first. */
 export async function printToolsTop({ by, since, limit, ...flags }: ToolsTopFlags): Promise<void> {
   const lastMs = checkedTime(since);
-  const { tools, oldest } = await withSession(flags, async (session) =>
-    rankTools(session.client, orchestratorOf(session, flags), { lastMs, by }),
+  const { tools, oldest } = await withClient(flags, async (connected) =>
+    rankTools(connected.client, orchestratorOf(connected, flags), { lastMs, by }),
   );
   const shown = tools.slice(0, limit);
   if (flags.json)

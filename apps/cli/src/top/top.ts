@@ -1,14 +1,15 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { type Ranking, readTop } from '@signalbox/client/operator';
+import { type Ranking, readTop, type Top } from '@signalbox/client/operator';
 import { SignalboxError } from '@signalbox/protocol';
 import { visibleLine } from '@signalbox/protocol/internal';
-import { type Session, withSession } from '../connection/client-session.ts';
+import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { stopRequested } from '../process/stop-signals.ts';
-import { printJson, printLines, snakeKeys } from '../terminal/output.ts';
+import { byteSize } from '../terminal/byte-size.ts';
+import { formatDuration } from '../terminal/duration.ts';
+import { printJson, printLines, snakeKeys, tableLines } from '../terminal/output.ts';
 import { cutText } from '../terminal/text-width.ts';
-import { checkedTime, withNulls } from '../tools/top.ts';
-import { topLines } from './top-lines.ts';
+import { checkedTime, rankingLines, withNulls } from '../tools/top.ts';
 
 /** The options of `signalbox top`. */
 export interface TopFlags extends ToolsFlags {
@@ -24,16 +25,16 @@ const leave = '\x1b[?25h\x1b[?1049l';
 /** Shows what happens now: once, or live on a terminal until the process is asked to end. */
 export async function top({ by, since, ...flags }: TopFlags): Promise<void> {
   const lastMs = checkedTime(since);
-  await withSession(flags, async (session) => {
-    const read = () => readTop(session.client, orchestratorOf(session, flags), { lastMs, by });
+  await withClient(flags, async (connected) => {
+    const read = () => readTop(connected.client, orchestratorOf(connected, flags), { lastMs, by });
     if (flags.json) {
       const { tools, ...rest } = await read();
       return printJson(
         snakeKeys({ lastMs, by, ...rest, tools: Array.isArray(tools) ? tools.map(withNulls) : tools }),
       );
     }
-    const lines = async () => topLines(await read(), session.client.url, lastMs);
-    if (process.stdout.isTTY) await live(session, () => lines().catch(whileAway));
+    const lines = async () => topLines(await read(), connected.client.url, lastMs);
+    if (process.stdout.isTTY) await live(connected, () => lines().catch(whileAway));
     else printLines(await lines());
   });
 }
@@ -45,7 +46,7 @@ function whileAway(error: unknown): string[] {
 }
 
 /** Shows lines anew every two seconds, on a screen of their own, which is left in any case. */
-async function live({ client }: Session, lines: () => Promise<string[]>): Promise<void> {
+async function live({ client }: ConnectedClient, lines: () => Promise<string[]>): Promise<void> {
   const { stdout } = process;
   const stop = stopRequested();
   const restore = (): void => {
@@ -79,4 +80,44 @@ async function live({ client }: Session, lines: () => Promise<string[]>): Promis
     process.off('exit', restore);
     restore();
   }
+}
+
+/** Writes what happens now for people. `lastMs` is the time of which tools are ranked. */
+function topLines({ broker, roles, tools }: Top, url: string, lastMs: number): string[] {
+  const { storedPerMinute, settledPerMinute, deadPerMinute, refusedPerMinute } = broker;
+  const sizes = [
+    ...(broker.memoryBytes === undefined ? [] : [`memory ${byteSize(broker.memoryBytes)}`]),
+    ...(broker.storeBytes === undefined ? [] : [`store ${byteSize(broker.storeBytes)}`]),
+  ];
+  return [
+    `broker    ${[broker.name === undefined ? url : `${broker.name}, ${url}`, ...sizes].join(', ')}`,
+    `a minute  ${rate(storedPerMinute)} stored, ${rate(settledPerMinute)} settled, ${rate(deadPerMinute)} dead letters, ${rate(refusedPerMinute)} refused`,
+    '',
+    ...(roles.length === 0
+      ? ['no role is connected, and no message waits']
+      : tableLines(
+          ['ROLE', 'CONNECTED', 'WAITING', 'OLDEST'],
+          roles.map(({ role, connections, waiting, oldestSeconds }) => [
+            role,
+            String(connections),
+            String(waiting),
+            oldestSeconds === undefined ? '-' : formatDuration(oldestSeconds * 1000),
+          ]),
+        )),
+    '',
+    ...toolLines(tools, lastMs),
+  ];
+}
+
+function toolLines(tools: Top['tools'], lastMs: number): string[] {
+  if (!Array.isArray(tools)) return [`the tools are not known: ${tools.missing}`];
+  if (tools.length === 0) return [`no tool was called in the last ${formatDuration(lastMs)}`];
+  return [`tools in the last ${formatDuration(lastMs)}`, ...rankingLines(tools)];
+}
+
+/** Writes a rate: few in tenths, many as a whole number. */
+function rate(perMinute: number): string {
+  return perMinute < 10
+    ? String(Math.round(perMinute * 10) / 10)
+    : Math.round(perMinute).toLocaleString('en');
 }

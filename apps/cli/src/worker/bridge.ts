@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { parseDuration } from '@signalbox/protocol/duration';
 import { type BrokerAddress, isAgentId, parseBrokerAddresses } from '@signalbox/protocol/names';
 import { type FaceRefusal, runShim, type ShimOptions } from '@signalbox/worker/shim';
-import type { UsedConnection } from '../connection/client-session.ts';
+import type { UsedConnection } from '../connection/connected-client.ts';
 import {
   type BrokerPlace,
   exposedTokenFile,

@@ -1,6 +1,6 @@
 import { type Message, permissionsOfRole, SignalboxError } from '@signalbox/protocol';
 import { startEchoWorker } from '@signalbox/worker/internal';
-import { openClient, withConnectionHint } from '../connection/client-session.ts';
+import { openClient, withConnectionHint } from '../connection/connected-client.ts';
 import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts';
 import { announceReady } from '../daemons/announce-ready.ts';
 import { bodyText, parsedBody, withParsedBody } from '../messages/message-text.ts';

@@ -1,7 +1,7 @@
 import { issuerOfToken, permissionsOfRole, SignalboxError } from '@signalbox/protocol';
 import { type ExecutorOptions, McpProxyExecutor, serveMcpFace } from '@signalbox/worker';
 import type { TurnRef } from '@signalbox/worker/internal';
-import { withConnectionHint } from '../connection/client-session.ts';
+import { withConnectionHint } from '../connection/connected-client.ts';
 import {
   type Connection,
   type ConnectionFlags,

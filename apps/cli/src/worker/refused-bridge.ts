@@ -1,6 +1,6 @@
 import { SignalboxError } from '@signalbox/protocol';
 import type { FaceRefusal } from '@signalbox/worker/shim';
-import { type UsedConnection, withConnectionHint } from '../connection/client-session.ts';
+import { type UsedConnection, withConnectionHint } from '../connection/connected-client.ts';
 import { reportFailure } from '../run.ts';
 
 /** Reports a face's refusal as if this process had got it from the broker, and returns the exit code. */

@@ -1,7 +1,7 @@
 import { type AgentSummary, agentSummaries, stopWork } from '@signalbox/client/operator';
 import { type AdminParams, SignalboxError } from '@signalbox/protocol';
 import { turnText } from '../agents/turn-text.ts';
-import { withSession } from '../connection/client-session.ts';
+import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { count, printJson, printLines } from '../terminal/output.ts';
 
@@ -17,7 +17,7 @@ const maxNamed = 10;
 
 /** Stops a running turn of a served agent, and prints what became of its messages. */
 export async function stopTurn(agent: string, flags: WorkerStopFlags): Promise<void> {
-  const stopped = await withSession(
+  const stopped = await withClient(
     flags,
     async ({ client }) => {
       const summaries = agentSummaries(await client.listConnected({ withStatus: true }), []);

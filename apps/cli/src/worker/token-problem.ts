@@ -1,6 +1,6 @@
 import { requestAddress } from '@signalbox/client';
 import { issuerOfToken, SignalboxError } from '@signalbox/protocol';
-import { openClient } from '../connection/client-session.ts';
+import { openClient } from '../connection/connected-client.ts';
 import type { Connection } from '../connection/connection.ts';
 import { expiryWarning } from '../token/token-expiry.ts';
 

@@ -34,7 +34,7 @@ test('A read that is given up while its answer arrives has no answer.', async ()
     response.writeHead(200).write('{"body":');
   });
   const abort = new AbortController();
-  const answer = read('session', {}, abort.signal);
+  const answer = read('sign-in', {}, abort.signal);
   await server.arrived;
   abort.abort();
   await expect(answer).rejects.toThrow(expect.objectContaining({ name: 'AbortError' }));
@@ -45,7 +45,7 @@ test.each([
   ['is no JSON', (_: unknown, response: { end(text: string): void }) => response.end('<p>')],
 ])('An answer that %s says that the broker does not answer.', async (_, answer) => {
   await using _server = await startServer(answer);
-  await expect(read('session')).rejects.toThrow(
+  await expect(read('sign-in')).rejects.toThrow(
     new ApiFailure(0, { code: 'unreachable', message: 'The broker does not answer.' }),
   );
 });
@@ -55,5 +55,5 @@ test.each([
   ['<h1>Bad gateway</h1>', { code: 'internal', message: 'The broker answered 502.' }],
 ])('A failure with the body %s has its own code and message.', async (body, expected) => {
   await using _ = await startServer((_request, response) => response.writeHead(502).end(body));
-  await expect(read('session')).rejects.toMatchObject({ status: 502, ...expected });
+  await expect(read('sign-in')).rejects.toMatchObject({ status: 502, ...expected });
 });

@@ -14,16 +14,16 @@ export class ApiFailure extends Error {
 
 const keyName = 'signalbox-key';
 
-/** Keeps this page's part of the session's token. Only pages of this host and port can read it. */
-export const sessionKey = {
+/** Keeps this page's part of the sign-in's token. Only pages of this host and port can read it. */
+export const signInKey = {
   get: (): string | null => localStorage.getItem(keyName),
   set: (key: string): void => localStorage.setItem(keyName, key),
   remove: (): void => localStorage.removeItem(keyName),
 };
 
-/** Returns the headers that every request of the session has. */
-export function sessionHeaders(): Record<string, string> {
-  const key = sessionKey.get();
+/** Returns the headers that every request of the sign-in has. */
+export function signInHeaders(): Record<string, string> {
+  const key = signInKey.get();
   return key === null ? {} : { 'x-signalbox-key': key };
 }
 
@@ -38,13 +38,13 @@ export async function read<Answer>(
     if (value !== undefined && value !== '') query.set(name, String(value));
   const text = query.toString();
   const url = `/api/${path}${text === '' ? '' : `?${text}`}`;
-  return await ask<Answer>(url, { headers: sessionHeaders(), ...(signal && { signal }) });
+  return await ask<Answer>(url, { headers: signInHeaders(), ...(signal && { signal }) });
 }
 
 /** Sends a command to the API. It runs once, also if the connection breaks and it is sent again. */
 export async function command<Answer>(path: string, params: unknown): Promise<Answer> {
   const headers = {
-    ...sessionHeaders(),
+    ...signInHeaders(),
     'content-type': 'application/json',
     'idempotency-key': crypto.randomUUID?.() ?? randomKey(),
   };

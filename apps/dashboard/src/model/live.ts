@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import type { TailEvent } from '@signalbox/client/operator';
-import { sessionHeaders } from '../api/request.ts';
+import { signInHeaders } from '../api/request.ts';
 import { SentEventReader } from '../api/server-sent-events.ts';
 
 /** The state of the stream of events: `lost` is tried again, `ended` is not. */
@@ -16,12 +16,12 @@ export const lastBatch = signal<{ events: TailEvent[]; missed: number }>({ event
 
 const retryMs = { first: 500, most: 5000 };
 
-/** Follows the stream of events until it is ended for good. `onEnded` is called when the session has ended. */
+/** Follows the stream of events until it is ended for good. `onEnded` is called when the sign-in has ended. */
 export async function followEvents(onEnded: () => void): Promise<void> {
   let lastId: string | undefined;
   for (let waitMs = retryMs.first; liveState.value !== 'ended'; ) {
     try {
-      const headers = { ...sessionHeaders(), ...(lastId !== undefined && { 'last-event-id': lastId }) };
+      const headers = { ...signInHeaders(), ...(lastId !== undefined && { 'last-event-id': lastId }) };
       const response = await fetch('/api/events', { headers, cache: 'no-store' });
       if (response.status === 401) return onEnded();
       if (response.ok && response.body) {

@@ -3,7 +3,7 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { ApiFailure, read } from '../api/request.ts';
 import { serverTime } from './clock.ts';
 import { commandsDone, pulse } from './live.ts';
-import { canLook, sessionEnded } from './session.ts';
+import { canLook, signInEnded } from './sign-in.ts';
 
 /** An answer of the API that the page reads again and again. The last answer stays while the next one is read, or can't be read. */
 export interface Resource<Answer> {
@@ -15,7 +15,7 @@ export interface Resource<Answer> {
 }
 
 /**
- * The times after which an answer is read again, in milliseconds: soon after events, and at longer intervals without any. A session that
+ * The times after which an answer is read again, in milliseconds: soon after events, and at longer intervals without any. A sign-in that
  * gets no events reads more often.
  */
 const paceMs = { atOnce: 0, afterEvents: 1500, idle: 10_000, untold: 3000 };
@@ -50,7 +50,7 @@ export function useResource<Answer>(
         nextMs = Math.min(nextMs, againIn?.(data) ?? nextMs);
       } catch (error) {
         if (abort.signal.aborted) return;
-        if (error instanceof ApiFailure && error.status === 401) return sessionEnded();
+        if (error instanceof ApiFailure && error.status === 401) return signInEnded();
         state.value = { ...state.value, error: error instanceof Error ? error.message : String(error) };
       } finally {
         isReading = false;

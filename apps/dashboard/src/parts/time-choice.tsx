@@ -1,7 +1,7 @@
 import { parseDuration } from '@signalbox/protocol/duration';
 import { useState } from 'preact/hooks';
 
-/** The times that a field offers, each a value and its label. The empty value is no time, and `other` one that the person writes. */
+/** The times of a field, each a value and its label. The empty value is no time, and `other` one that the person writes. */
 export type Times = readonly (readonly [string, string])[];
 
 /** The state of a {@link TimeChoice}. */

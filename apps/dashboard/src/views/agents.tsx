@@ -7,7 +7,7 @@ import { useState } from 'preact/hooks';
 import { act } from '../model/notices.ts';
 import { useResource } from '../model/resource.ts';
 import { hrefOf, route, setParams } from '../model/route.ts';
-import { canAct } from '../model/session.ts';
+import { canAct } from '../model/sign-in.ts';
 import { Age, Ago } from '../parts/age.tsx';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Drawer, Facts } from '../parts/drawer.tsx';

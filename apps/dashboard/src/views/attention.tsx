@@ -1,7 +1,7 @@
 import type { Attention, AttentionItem } from '@signalbox/daemon/dashboard';
 import { act } from '../model/notices.ts';
 import type { Resource } from '../model/resource.ts';
-import { canAct } from '../model/session.ts';
+import { canAct } from '../model/sign-in.ts';
 import { Age, Ago } from '../parts/age.tsx';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { counted, figure } from '../parts/numbers.ts';

@@ -5,7 +5,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { act } from '../model/notices.ts';
 import { useResource } from '../model/resource.ts';
 import { hrefOf, route, setParams } from '../model/route.ts';
-import { canAct, canReadBodies } from '../model/session.ts';
+import { canAct, canReadBodies } from '../model/sign-in.ts';
 import { Age } from '../parts/age.tsx';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { MessageBody } from '../parts/message-body.tsx';

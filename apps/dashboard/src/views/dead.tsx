@@ -4,7 +4,7 @@ import { read } from '../api/request.ts';
 import { useDeadLetters } from '../model/dead-letters.ts';
 import { act } from '../model/notices.ts';
 import { hrefOf, route, setParams } from '../model/route.ts';
-import { canAct } from '../model/session.ts';
+import { canAct } from '../model/sign-in.ts';
 import { Age } from '../parts/age.tsx';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Drawer, Facts } from '../parts/drawer.tsx';

@@ -4,7 +4,8 @@ import { toolLabel } from '@signalbox/protocol/tool-label';
 import { act } from '../model/notices.ts';
 import { useResource } from '../model/resource.ts';
 import { hrefOf, route, setParams } from '../model/route.ts';
-import { canAct } from '../model/session.ts';
+import { canAct } from '../model/sign-in.ts';
+import { useRowLines } from '../parts/charts/row-lines.tsx';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Drawer, Facts } from '../parts/drawer.tsx';
 import { bytes, counted, duration, timeOf } from '../parts/numbers.ts';
@@ -29,6 +30,7 @@ const tones: Readonly<Record<ServerReport['state'], Tone>> = {
 /** Shows the MCP servers. */
 export function ServersView() {
   const resource = useResource<Status>('status');
+  const lineOf = useRowLines('server_rows', 60);
   const { server } = route.value.params;
   const { orchestrator } = resource.data ?? {};
   const servers = orchestrator?.servers ?? [];
@@ -72,10 +74,15 @@ export function ServersView() {
               },
               {
                 title: 'Calls',
-                width: '5.5rem',
+                width: '9rem',
                 isNumber: true,
                 isOptional: true,
-                cell: ({ calls }) => calls.toLocaleString('en'),
+                cell: ({ name, calls }) => (
+                  <>
+                    {lineOf(name)}
+                    {calls.toLocaleString('en')}
+                  </>
+                ),
               },
               {
                 title: 'p95',
@@ -115,7 +122,7 @@ function State({ of: { state, circuit } }: { of: ServerReport }) {
 }
 
 function Details({ of }: { of: ServerReport }) {
-  const { name, transport, share, instances, uptime_ms, circuit, p50_ms, p95_ms, restarts, pids } = of;
+  const { name, transport, host, share, instances, uptime_ms, circuit, p50_ms, p95_ms, restarts, pids } = of;
   const command = (what: string) => () =>
     act(`servers/${what}`, { server: name }, () => ({ text: `${name}: ${what} is done` }));
   const isStopped = of.state === 'stopped';
@@ -126,7 +133,7 @@ function Details({ of }: { of: ServerReport }) {
         of={[
           ['State', <State key="state" of={of} />],
           ['Circuit', circuit.replace('_', ' ')],
-          ['Transport', `${transport}, shared by ${share}`],
+          ['Transport', host === undefined ? `${transport}, shared by ${share}` : `on host ${host}`],
           ['Instances', `${instances}${pids.length > 0 ? `, pids ${pids.join(', ')}` : ''}`],
           ['Up for', uptime_ms === undefined ? undefined : duration(uptime_ms)],
           ['Restarts', String(restarts)],

@@ -3,7 +3,7 @@ import { now } from '../model/clock.ts';
 import { useRates } from '../model/rates.ts';
 import { useResource } from '../model/resource.ts';
 import { route, setParams } from '../model/route.ts';
-import { canAct } from '../model/session.ts';
+import { canAct } from '../model/sign-in.ts';
 import { Age } from '../parts/age.tsx';
 import { Charts, TimeTabs } from '../parts/charts/charts.tsx';
 import { Facts } from '../parts/drawer.tsx';
@@ -28,8 +28,8 @@ const parts = [
 export function SystemView() {
   const resource = useResource<Status>('status');
   const { broker } = resource.data ?? {};
-  const offered = parts.filter(({ isForOperators }) => canAct.value || !isForOperators);
-  const part = offered.find(({ name }) => name === route.value.params.part) ?? offered[0]!;
+  const visible = parts.filter(({ isForOperators }) => canAct.value || !isForOperators);
+  const part = visible.find(({ name }) => name === route.value.params.part) ?? visible[0]!;
   return (
     <View
       title="System"
@@ -39,7 +39,7 @@ export function SystemView() {
       {resource.data && <Figures of={resource.data} at={resource.at} />}
       <Tabs
         label="Parts of the system"
-        parts={Object.fromEntries(offered.map(({ name, title }) => [name, title]))}
+        parts={Object.fromEntries(visible.map(({ name, title }) => [name, title]))}
         chosen={part.name}
         onChoose={(name) => setParams({ part: name })}
       />

@@ -3,6 +3,7 @@ import type { Missing } from '@signalbox/daemon/dashboard';
 import { useResource } from '../model/resource.ts';
 import { route, setParams } from '../model/route.ts';
 import { Charts, chosenMinutes, TimeTabs } from '../parts/charts/charts.tsx';
+import { useRowLines } from '../parts/charts/row-lines.tsx';
 import { Drawer } from '../parts/drawer.tsx';
 import { bytes, counted, shortTime } from '../parts/numbers.ts';
 import { Table } from '../parts/table.tsx';
@@ -44,6 +45,7 @@ export function ToolRanking() {
     { by, minutes },
     { follows: false },
   );
+  const lineOf = useRowLines('tool_rows', minutes);
   const found = resource.data?.ranking;
   const tools = found === undefined || 'missing' in found ? undefined : found.tools;
   const chosen = tools?.find(({ name }) => name === ranked);
@@ -72,9 +74,14 @@ export function ToolRanking() {
               { title: 'Tool', cell: ({ name }) => <Name>{name}</Name> },
               {
                 title: 'Calls',
-                width: '5.5rem',
+                width: '9rem',
                 isNumber: true,
-                cell: ({ calls }) => calls.toLocaleString('en'),
+                cell: ({ name, calls }) => (
+                  <>
+                    {lineOf(name)}
+                    {calls.toLocaleString('en')}
+                  </>
+                ),
               },
               {
                 title: 'Errors',

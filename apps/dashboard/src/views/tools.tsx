@@ -61,7 +61,7 @@ function Access() {
             label="Roles and tools"
             rows={rows}
             keyOf={(one) => one.tool}
-            empty={wanted === '' ? 'No tool is offered.' : 'Nothing matches.'}
+            empty={wanted === '' ? 'There are no tools.' : 'Nothing matches.'}
             columns={[
               { title: 'Tool', cell: (one) => <Name>{nameOf(one)}</Name> },
               ...matrix.roles.map((name) => ({

@@ -10,8 +10,8 @@ const person: TokenRecord = {
   ...{ id: 'person', hash: '', agent: 'operator.alice', role: 'operator', createdAt: 0 },
   permissions: ['operator'],
 };
-const session: TokenRecord = {
-  ...{ ...person, id: 'session', parentId: 'person', isSession: true, expiresAt: now + 12 * hour },
+const signIn: TokenRecord = {
+  ...{ ...person, id: 'sign-in', parentId: 'person', isSignIn: true, expiresAt: now + 12 * hour },
 };
 const tokensWith = (parent: TokenRecord | undefined) => ({
   get: (id: string) => (id === 'person' ? parent : undefined),
@@ -33,17 +33,17 @@ const more: TokenRequest[] = [
 test.each(more)(
   'What a browser issues that does more than act for an agent ends with the person’s token: $agent',
   (request) => {
-    expect(parentOf(session, request)).toBe('person');
-    expect(parentOf(session, { ...request, ttlMs: agentTokenMs })).toBe('person');
+    expect(parentOf(signIn, request)).toBe('person');
+    expect(parentOf(signIn, { ...request, ttlMs: agentTokenMs })).toBe('person');
     for (const ttlMs of [null, agentTokenMs + 1])
-      expect(parentOf(session, { ...request, ttlMs })).toBe('ttl_ms');
+      expect(parentOf(signIn, { ...request, ttlMs })).toBe('ttl_ms');
     const brief = { ...facts, tokens: tokensWith({ ...person, expiresAt: now + hour }) };
-    expect(judgeIssue(session, { ...request, ttlMs: hour }, brief)).toHaveProperty('origin');
-    expect(judgeIssue(session, { ...request, ttlMs: hour + 1 }, brief)).toHaveProperty(
+    expect(judgeIssue(signIn, { ...request, ttlMs: hour }, brief)).toHaveProperty('origin');
+    expect(judgeIssue(signIn, { ...request, ttlMs: hour + 1 }, brief)).toHaveProperty(
       'refusal.field',
       'ttl_ms',
     );
-    expect(judgeIssue(session, request, { ...facts, tokens: tokensWith(undefined) })).toHaveProperty(
+    expect(judgeIssue(signIn, request, { ...facts, tokens: tokensWith(undefined) })).toHaveProperty(
       'refusal.field',
       'agent',
     );
@@ -54,12 +54,12 @@ test.each(more)(
 
 test('A token that a browser issued for a person hands its bound on, and one for an agent ends with no other.', () => {
   const forPerson = { agent: 'operator.mal', role: 'operator', ttlMs: hour };
-  expect(parentOf(session, forPerson)).toBe('person');
-  expect(parentOf(session, { ...forPerson, ttlMs: 13 * hour })).toBe('ttl_ms');
+  expect(parentOf(signIn, forPerson)).toBe('person');
+  expect(parentOf(signIn, { ...forPerson, ttlMs: 13 * hour })).toBe('ttl_ms');
   const mal: TokenRecord = { ...person, id: 'mal', parentId: 'person', expiresAt: now + hour };
   for (const request of more) {
     expect(parentOf(mal, request)).toBe('mal');
     expect(parentOf(mal, { ...request, ttlMs: 2 * hour })).toBe('ttl_ms');
   }
-  expect(parentOf(session, { agent: 'rosa', role: 'worker', ttlMs: null })).toBeUndefined();
+  expect(parentOf(signIn, { agent: 'rosa', role: 'worker', ttlMs: null })).toBeUndefined();
 });

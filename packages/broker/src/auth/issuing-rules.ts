@@ -58,7 +58,7 @@ function ownedBy(
   { tokens, now }: Pick<IssuerFacts, 'tokens' | 'now'>,
 ): { parent?: TokenRecord; refusal?: TokenRefusal | undefined } {
   if (issuer.parentId === undefined || !doesMoreThanAct(request)) return {};
-  const parent = issuer.isSession ? tokens.get(issuer.parentId) : issuer;
+  const parent = issuer.isSignIn ? tokens.get(issuer.parentId) : issuer;
   if (parent) return { parent, refusal: refuseLife(parent, request, now) };
   const message = 'the broker no longer knows the token of the person who signed in; sign in again';
   return { refusal: { code: 'forbidden', field: 'agent', message } };

@@ -1,4 +1,4 @@
-import { agentOf, isGroup } from '@signalbox/protocol';
+import { agentOf, hostRole, isGroup } from '@signalbox/protocol';
 import type { TokenRegistry } from './token-registry.ts';
 
 /** The configurable rules of a role. An entry is a name, or the beginning of names followed by `*`. */
@@ -10,6 +10,9 @@ export interface RolePolicy {
   /** The roles of the agents that it may list as connected. Default: every role. */
   list?: readonly string[];
 }
+
+/** The rules of orchestrators with a label, which only answer. */
+export const hostPolicy: RolePolicy = { to: [], kinds: [], list: [] };
 
 const defaultKinds = ['ask', 'task', 'note'];
 
@@ -36,6 +39,7 @@ export function judgeDeliver(
   if (isPrivileged) return isFinal ? 'only_as_reply' : 'allowed';
   if (role === 'observer' && kind !== 'mcp_request')
     return { refusal: 'an observer only looks: it sends nothing but questions to an orchestrator' };
+  if (role === hostRole) return judgeHost({ kind, to, isFinal }, roles);
   if (kind === 'reply' || kind === 'progress') return isFinal ? 'only_as_reply' : 'only_as_answer';
   if (kind === 'mcp_request') {
     if (isOrchestrator(agentOf(to), roles)) return 'allowed';
@@ -49,6 +53,19 @@ export function judgeDeliver(
     return { refusal: `role '${role}' may not send to '${to}'` };
   }
   return isFinal ? 'only_as_reply' : 'allowed';
+}
+
+/** An orchestrator with a label answers others: requests that are stored, and questions that are not. */
+function judgeHost(
+  { kind, to, isFinal }: { kind: string; to: string; isFinal: boolean },
+  roles: Pick<TokenRegistry, 'rolesOf'>,
+): Verdict {
+  const isAnswer = kind === 'mcp_reply' || kind === 'progress';
+  if (isAnswer && isFinal) return 'only_as_reply';
+  if (isAnswer && isOrchestrator(agentOf(to), roles)) return 'allowed';
+  return {
+    refusal: `an orchestrator with a label only answers orchestrators, and sends no '${kind}' to '${to}'`,
+  };
 }
 
 function isOrchestrator(agent: string, roles: Pick<TokenRegistry, 'rolesOf'>): boolean {

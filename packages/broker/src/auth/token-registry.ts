@@ -33,7 +33,7 @@ export interface TokenOrigin {
   issuer?: TokenRecord;
   parent?: TokenRecord | undefined;
   issuers?: string[] | undefined;
-  isSession?: true;
+  isSignIn?: true;
 }
 
 /** Keeps the records of all tokens in memory, in step with the store, so that a `hello` costs one hash and one look-up. */
@@ -132,8 +132,8 @@ export class TokenRegistry {
   }
 
   /**
-   * Applies the changes that other brokers have made since {@link beginChanges}. Returns the ids of the removed tokens. `isComplete` is false
-   * if another broker may have removed a token that this one changed meanwhile: then the same changes must be read again.
+   * Applies the changes that other brokers have made since {@link beginChanges}. Returns the ids of the removed tokens. `isComplete` is
+   * false if another broker may have removed a token that this one changed meanwhile: then the same changes must be read again.
    */
   takeOver({ added, ids }: TokenChanges): { removed: string[]; isComplete: boolean } {
     const touched = this.#touched ?? new Set();
@@ -303,7 +303,7 @@ export class TokenRegistry {
   async issue(
     request: TokenRequest,
     eventOf: (record: TokenRecord) => AuditEvent,
-    { issuer, parent, issuers, isSession }: TokenOrigin = {},
+    { issuer, parent, issuers, isSignIn }: TokenOrigin = {},
   ): Promise<{ record: TokenRecord; token: string } | undefined> {
     const token = tokenText(request.agent, newSecret());
     const now = this.#time.now();
@@ -320,7 +320,7 @@ export class TokenRegistry {
       createdAt: now,
       ...(expiresAt !== undefined && { expiresAt }),
       ...(parent && { parentId: parent.id }),
-      ...(isSession && { isSession }),
+      ...(isSignIn && { isSignIn }),
     };
     const by = issuer && { id: issuer.id, isStored: !isOfProvider(issuer) };
     this.#touched?.add(record.id);
@@ -336,8 +336,8 @@ export class TokenRegistry {
   }
 
   /**
-   * Removes a token, its child tokens and theirs, also those that another broker issued a moment ago. Returns their ids. `eventOf` makes the
-   * event for the audit log from the ids of those that were stored.
+   * Removes a token, its child tokens and theirs, also those that another broker issued a moment ago. Returns their ids. `eventOf` makes
+   * the event for the audit log from the ids of those that were stored.
    */
   async revoke(id: string, eventOf: (removed: readonly string[]) => AuditEvent): Promise<string[]> {
     const record = this.#byId.get(id);

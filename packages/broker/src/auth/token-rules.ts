@@ -1,10 +1,13 @@
 import {
+  hostRole,
   isAgentId,
   isConfiguredSenderRole,
+  isHostAgent,
   isMintingPattern,
   isNamedOperator,
   isReservedName,
   permissionsOfRole,
+  servesCalls,
 } from '@signalbox/protocol';
 import { agentTokenMs, renewalCommand } from '@signalbox/serving';
 import type { Permission, TokenRecord } from '@signalbox/store';
@@ -78,6 +81,11 @@ function refuseHolder(agent: string, role: string): TokenRefusal | undefined {
   }
   const isOfOperators = permissionsOfRole(role).length > 0;
   if (isOfOperators) return isNamedOperator(agent) ? undefined : refuseUnnamed(agent, role);
+  if ((role === hostRole) !== isHostAgent(agent)) {
+    const message = `the role '${hostRole}' goes with agents named like 'orchestrator.gpu', and no other role does; use --host gpu`;
+    return { code: 'forbidden', field: role === hostRole ? 'agent' : 'role', message };
+  }
+  if (role === hostRole) return undefined;
   const name = agent.replace(/\*$/, '');
   if (isReservedName(name) && !(agent === 'orchestrator' && role === 'orchestrator')) {
     const owner = agent === 'orchestrator' ? " with any role but 'orchestrator'" : '';
@@ -162,7 +170,7 @@ export function expiryOf(
 ): number | undefined {
   if (ttlMs !== undefined) return ttlMs === null ? undefined : now + ttlMs;
   if (parent) return Math.min(parent.expiresAt ?? Number.POSITIVE_INFINITY, now + agentTokenMs);
-  return role === 'orchestrator' || permissionsOfRole(role).length > 0 ? undefined : now + agentTokenMs;
+  return servesCalls(role) || permissionsOfRole(role).length > 0 ? undefined : now + agentTokenMs;
 }
 
 /** Describes an expired token to its holder, with the command that renews it. */

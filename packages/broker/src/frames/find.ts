@@ -1,4 +1,4 @@
-import type { FindFrame, FoundState, Sender } from '@signalbox/protocol';
+import { type FindFrame, type FoundState, type Sender, servesCalls } from '@signalbox/protocol';
 import type { FoundMessage, InboxStore } from '@signalbox/store';
 import type { Caller } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
@@ -17,8 +17,10 @@ export async function find(
   { store, delivery, groups }: Pick<FrameDeps, 'store' | 'delivery' | 'groups'>,
 ): Promise<Outcome> {
   // A request that was settled long ago is searched for on the disk, and not everybody may see who is connected.
-  const isMore = requests.length > 1 || requests.some((request) => request.with_sender);
-  if (sender.role !== 'orchestrator' && isMore) {
+  const asksAboutSenders = requests.some((request) => request.with_sender);
+  const isMore = requests.length > 1 || asksAboutSenders;
+  const mayAsk = asksAboutSenders ? sender.role === 'orchestrator' : servesCalls(sender.role);
+  if (isMore && !mayAsk) {
     const message = 'only orchestrators may ask about more than one request at a time, or about senders';
     return { refusal: { code: 'forbidden', message, field: 'requests' } };
   }

@@ -9,7 +9,7 @@ import { find } from './find.ts';
 import { followHolds, holdsKnown } from './follow-holds.ts';
 import { followRights } from './follow-rights.ts';
 import type { FrameDeps } from './frame-deps.ts';
-import { laneCalls, offerLanes, openLane } from './lanes.ts';
+import { laneCalls, openLane, serveLanes } from './lanes.ts';
 import { listScheduled } from './list-scheduled.ts';
 import { metrics } from './metrics.ts';
 import type { Outcome } from './outcome.ts';
@@ -47,7 +47,7 @@ const handlers: { [T in ClientFrame['type']]: FrameHandler<Extract<ClientFrame, 
   follow_holds: followHolds,
   holds_known: holdsKnown,
   follow_rights: followRights,
-  offer_lanes: offerLanes,
+  serve_lanes: serveLanes,
   open_lane: openLane,
   lane_calls: laneCalls,
   admin,

@@ -1,17 +1,20 @@
 import {
+  agentOf,
+  isHostAgent,
   isPrivileged,
   type LaneCallsFrame,
-  type OfferLanesFrame,
   type OpenLaneFrame,
+  type ServeLanesFrame,
+  servesCalls,
 } from '@signalbox/protocol';
 import { judgeDeliver } from '../auth/role-policy.ts';
 import type { Caller } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
 import { badField, type Outcome } from './outcome.ts';
 
-/** Handles `offer_lanes`: notes where an orchestrator takes calls. */
-export function offerLanes(
-  { type, path }: OfferLanesFrame,
+/** Handles `serve_lanes`: notes where an orchestrator takes calls. */
+export function serveLanes(
+  { type, path }: ServeLanesFrame,
   caller: Caller,
   { lanes }: Pick<FrameDeps, 'lanes'>,
 ): Outcome {
@@ -19,7 +22,7 @@ export function offerLanes(
   if (refusal) return refusal;
   if (path !== undefined && !path.startsWith('/'))
     return { refusal: badField('path', 'it must be the absolute path of a Unix socket') };
-  lanes.offer(caller, path);
+  lanes.serve(caller, path);
   return undefined;
 }
 
@@ -31,8 +34,10 @@ export function openLane(
 ): Outcome {
   const verdict = judgeDeliver(caller, { kind: 'mcp_request', to }, tokens);
   if (typeof verdict === 'object') return { refusal: { code: 'forbidden', message: verdict.refusal } };
+  const { role } = caller.sender;
+  const isPassedOn = role === 'orchestrator' && isHostAgent(agentOf(to));
   // What operators and orchestrators ask is rare, and decided by facts of their tokens that lanes don't carry.
-  const lane = isPrivileged(caller.sender.role) ? undefined : lanes.open(caller, to);
+  const lane = isPrivileged(role) && !isPassedOn ? undefined : lanes.open(caller, to);
   return { answer: { type: 'lane_opened', request_id, ...(lane && { lane }) } };
 }
 
@@ -49,7 +54,7 @@ export function laneCalls(
 }
 
 function refuseOthers(type: string, { sender: { role } }: Caller): Outcome {
-  if (role === 'orchestrator') return undefined;
+  if (servesCalls(role)) return undefined;
   const message = `'${type}' is for orchestrators, and your role is '${role}'`;
   return { refusal: { code: 'forbidden', message, field: 'type' } };
 }

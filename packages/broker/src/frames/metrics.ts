@@ -1,4 +1,4 @@
-import { type MetricsFrame, orchestratorFigureLimits } from '@signalbox/protocol';
+import { type MetricsFrame, orchestratorFigureLimits, servesCalls } from '@signalbox/protocol';
 import type { Caller } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
 import type { Outcome } from './outcome.ts';
@@ -11,7 +11,7 @@ export function metrics(
   body = '{}',
 ): Outcome {
   const { role } = caller.sender;
-  if (role !== 'orchestrator') {
+  if (!servesCalls(role)) {
     const message = `'metrics' is for orchestrators, and your role is '${role}'`;
     return { refusal: { code: 'forbidden', message, field: 'type' } };
   }

@@ -26,10 +26,10 @@ test('The lanes of an orchestrator end with its connection, also if it takes no 
     newSecret: () => String(secrets++),
     monotonic: () => 0,
   });
-  lanes.offer(orchestrator.caller, '/orchestrator.sock');
+  lanes.serve(orchestrator.caller, '/orchestrator.sock');
   lanes.open(worker.caller, 'orchestrator');
   expect(lanes.has(worker.caller)).toBe(true);
-  lanes.offer(orchestrator.caller, undefined);
+  lanes.serve(orchestrator.caller, undefined);
   lanes.left(orchestrator.caller);
   expect(lanes.has(worker.caller)).toBe(false);
   lanes.beat();

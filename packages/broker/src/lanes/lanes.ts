@@ -1,4 +1,4 @@
-import { type LaneCall, type LaneOpenedFrame, laneLimits, replyIdOf } from '@signalbox/protocol';
+import { type LaneCall, type LaneOpenedFrame, laneLimits, replyIdOf, servesCalls } from '@signalbox/protocol';
 import type { Consumer } from '../core/consumer.ts';
 import type { Tail, TailMessage } from '../core/tail.ts';
 import type { Caller } from '../frames/caller.ts';
@@ -32,8 +32,8 @@ export interface LanesDeps {
 }
 
 /**
- * Introduces workers to orchestrators that take calls on sockets of their own, and tells the orchestrators each second that these lanes stand.
- * A lane ends with either connection to this broker.
+ * Introduces workers to orchestrators that take calls on sockets of their own, and tells the orchestrators each second that these lanes
+ * stand. A lane ends with either connection to this broker.
  */
 export class Lanes {
   readonly #deps: LanesDeps;
@@ -49,7 +49,7 @@ export class Lanes {
   }
 
   /** Notes where an orchestrator takes calls; without a path it takes no more lanes. */
-  offer(orchestrator: Caller, path: string | undefined): void {
+  serve(orchestrator: Caller, path: string | undefined): void {
     if (path === undefined) this.#places.delete(orchestrator.consumer);
     else this.#places.set(orchestrator.consumer, { orchestrator, path });
   }
@@ -88,7 +88,7 @@ export class Lanes {
   left(caller: Caller): void {
     this.#leave(caller, !this.#deps.isLive(caller));
     this.#places.delete(caller.consumer);
-    if (caller.sender.role !== 'orchestrator') return;
+    if (!servesCalls(caller.sender.role)) return;
     for (const lane of [...this.#lanes.values()]) if (lane.orchestrator === caller) this.#remove(lane);
   }
 

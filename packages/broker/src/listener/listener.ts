@@ -14,11 +14,11 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { auditEvent } from '../audit-event.ts';
 import { Authentication } from '../auth/authentication.ts';
 import type { IdentityProvider } from '../auth/identity-provider.ts';
+import type { ConnectionDeps } from '../connection/connection.ts';
 import type { BrokerHealth } from '../health/broker-health.ts';
-import type { SessionDeps } from '../session/session.ts';
 import { WebhookRequests } from '../webhooks/webhook-requests.ts';
 import { hookPath } from '../webhooks/webhooks.ts';
-import { Connection, checksPerHeartbeat, type Greeting } from './connection.ts';
+import { ClientSocket, checksPerHeartbeat, type Greeting } from './client-socket.ts';
 import { DescriptorWatch } from './descriptor-watch.ts';
 import { FrequentEvent } from './frequent-event.ts';
 import type { HttpPages } from './http-pages.ts';
@@ -44,7 +44,7 @@ export interface ListenerOptions {
   opensMetrics: boolean;
   health: BrokerHealth;
   greeting: Greeting;
-  deps: SessionDeps;
+  deps: ConnectionDeps;
 }
 
 /** The time after which connections that don't answer the closing handshake are terminated, in milliseconds. */
@@ -63,7 +63,7 @@ export class Listener {
   #front: TlsFront | undefined;
   #tls: TlsPair | undefined;
   readonly #webSockets: WebSocketServer;
-  readonly #connections = new Set<Connection>();
+  readonly #connections = new Set<ClientSocket>();
   readonly #unauthenticated: UnauthenticatedConnections;
   /** The slices that all strangers share, so that many new connections do not slow down the others. */
   readonly #strangers = new Slices();
@@ -309,7 +309,7 @@ export class Listener {
 
   #open(webSocket: WebSocket, socket: Duplex, bearer: string | undefined): void {
     const { deps, greeting, helloTimeoutMs } = this.#options;
-    const connection = new Connection(webSocket, {
+    const connection = new ClientSocket(webSocket, {
       deps,
       transport: socket,
       greeting,

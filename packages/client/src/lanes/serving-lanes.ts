@@ -45,8 +45,8 @@ interface Ticket extends Vouched {
 }
 
 /**
- * Takes requests of workers on this machine directly, on a Unix socket. The broker says who each of them is: a worker shows a ticket that the
- * broker has given to both sides. New requests are taken only while the broker says each second that the lanes stand.
+ * Takes requests of workers on this machine directly, on a Unix socket. The broker says who each of them is: a worker shows a ticket that
+ * the broker has given to both sides. New requests are taken only while the broker says each second that the lanes stand.
  */
 export class ServingLanes implements AsyncDisposable {
   readonly #deps: ServingLanesDeps;
@@ -91,7 +91,7 @@ export class ServingLanes implements AsyncDisposable {
 
   /** Tells the broker where workers find the socket. Call it on each new connection. */
   connected(): void {
-    if (this.#server && !this.#isStopping) this.#deps.send({ type: 'offer_lanes', path: this.#deps.path });
+    if (this.#server && !this.#isStopping) this.#deps.send({ type: 'serve_lanes', path: this.#deps.path });
   }
 
   /** The connection to the broker is lost, and with it what the broker says of lanes. Running requests go on. */
@@ -127,7 +127,7 @@ export class ServingLanes implements AsyncDisposable {
   /** Takes no more requests, and no more lanes. */
   stop(): void {
     this.#isStopping = true;
-    this.#deps.send({ type: 'offer_lanes' });
+    this.#deps.send({ type: 'serve_lanes' });
     for (const lane of this.#lanes.values()) lane.finish();
   }
 

@@ -1,5 +1,6 @@
 import type { BrokerClient } from '@signalbox/client';
 import { type AdminParams, type Hold, SignalboxError } from '@signalbox/protocol';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import { queryOrchestrator } from './orchestrator/orchestrator-request.ts';
 
 /** The target of a hold: an agent, a role, a tool or everything. */
@@ -37,6 +38,6 @@ export async function checkToolPattern(
   const query = { op: 'explain' as const, role: 'operator', tool: pattern };
   const { matches, nearest } = await queryOrchestrator(client, orchestrator, query);
   if (matches > 0) return;
-  const hint = nearest === undefined ? '' : `; the nearest is '${nearest}'`;
+  const hint = nearest === undefined ? '' : `; the nearest is '${toolLabel({ tool: nearest })}'`;
   throw new SignalboxError('unknown_hold', `no tool has a name like '${pattern}'${hint}`);
 }

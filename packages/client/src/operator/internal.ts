@@ -9,6 +9,7 @@ export { checkToolPattern } from './holds.ts';
 export { countWaitingApprovals } from './orchestrator/approvals.ts';
 export { maxCalls, maxOwnCalls, requireOrchestrator } from './orchestrator/calls.ts';
 export { type FailedOutcome, outcomeError } from './orchestrator/failed-outcome.ts';
+export { hostProblems } from './orchestrator/host-problems.ts';
 export { replyError, sendOrchestratorRequest } from './orchestrator/orchestrator-request.ts';
 export { serverFailure } from './orchestrator/server-failure.ts';
 export { isRenewedByHand } from './tokens.ts';

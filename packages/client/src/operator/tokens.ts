@@ -9,17 +9,17 @@ export type IssuedToken = AdminResult<'token_issue'>;
 export type ListedToken = AdminResult<'token_list'>['tokens'][number];
 
 /**
- * Tells whether a person has to renew a token. Sessions of browsers end by themselves, and the supervisor of an agent renews the tokens
+ * Tells whether a person has to renew a token. Sign-ins of browsers end by themselves, and the supervisor of an agent renews the tokens
  * that it issues with a minting token.
  */
 export function isRenewedByHand(token: ListedToken): boolean {
-  return !token.session && (token.parent_id === undefined || doesMoreThanAct(token));
+  return !token.sign_in && (token.parent_id === undefined || doesMoreThanAct(token));
 }
 
 /**
  * Issues a token for an agent, or with a pattern a minting token, whose tokens may have one of `roles`, or only `role`. With `approves` the
- * token decides on tool calls of these roles, and with `readsBodies` an observer reads bodies that are kept. It is valid for `ttlMs`, or for ever with `null`. Without `ttlMs` the broker decides: an
- * agent's token is valid for 30 days.
+ * token decides on tool calls of these roles, and with `readsBodies` an observer reads bodies that are kept. It is valid for `ttlMs`, or
+ * for ever with `null`. Without `ttlMs` the broker decides: an agent's token is valid for 30 days.
  */
 export async function issueToken(
   client: BrokerClient,

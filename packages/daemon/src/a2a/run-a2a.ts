@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { AgentCard } from '@a2a-js/sdk';
 import { type BrokerClient, type ConnectOptions, connectBroker } from '@signalbox/client';
 import { limitsOf, SignalboxError } from '@signalbox/protocol';
@@ -12,6 +11,7 @@ import {
   type TableAgent,
 } from '@signalbox/worker/agent-server';
 import type { A2aConfig, Config } from '../config/config.ts';
+import { outsideTasksFile } from '../data-directory/index.ts';
 import { type Log, withLevels } from '../log.ts';
 import { TlsFiles } from '../tls/index.ts';
 import { OutsideAsks } from './outside-asks.ts';
@@ -19,8 +19,6 @@ import { agentCard, cardJson } from './sdk/agent-card.ts';
 import { answerRequest, isLegacy, versionOf } from './sdk/answer.ts';
 import { outsidePath, type Route, routeOf } from './sdk/routes.ts';
 
-/** The name of the table of tasks in the data directory. */
-const tasksFile = 'a2a.db';
 /** The longest wait of a blocking call, in milliseconds. Common clients give up after 60 s. */
 const defaultBlockMs = 50_000;
 /** The bytes of a request beside the text of its message. */
@@ -41,6 +39,8 @@ export interface RunA2aOptions {
   log: Log;
   /** See `OutsideAsksOptions.fault`. */
   fault?: Fault;
+  /** Returns the time in epoch milliseconds. */
+  now?: () => number;
   /** The longest wait of a blocking call, in milliseconds; default 50 s. */
   blockMs?: number;
 }
@@ -68,7 +68,7 @@ export async function runA2a(options: RunA2aOptions): Promise<RunningA2a> {
   const { config, dataDir, connect, version, log, blockMs = defaultBlockMs } = options;
   const { a2a, auth } = config;
   await using starting = new AsyncDisposableStack();
-  const tasks = starting.use(await openSqliteOutsideTasks(join(dataDir, tasksFile)));
+  const tasks = starting.use(await openSqliteOutsideTasks(outsideTasksFile(dataDir)));
   const asks = new OutsideAsks({
     tasks,
     agents: a2a.agents,
@@ -77,6 +77,7 @@ export async function runA2a(options: RunA2aOptions): Promise<RunningA2a> {
     keepMs: a2a.keepMs,
     log,
     fault: options.fault,
+    ...(options.now && { now: options.now }),
   });
   const report = withLevels(log, {
     face_agent_connected: 'info',

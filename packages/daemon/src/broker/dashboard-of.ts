@@ -55,7 +55,7 @@ async function open(
     },
     signIn: (code) => broker.signIn(code),
     signOut: (token) => broker.signOut(token),
-    sessionOf: (token) => broker.sessionOf(token),
+    signInOf: (token) => broker.signInOf(token),
     connect,
   };
   return new Dashboard({

@@ -5,7 +5,7 @@ import type { A2aLimits, CallSizeLimits, FaceLimits, JournalLimits, ResultLimits
 import { pathIn } from './document/path-in.ts';
 import { defaultListen, type ListenAddress, parseListenAddress } from './listen-address.ts';
 import { type ConfigDocument, keptByDefault } from './schema/config-schema.ts';
-import { hostServer } from './servers/host-server.ts';
+import { hostServer, remoteServer } from './servers/host-server.ts';
 import type { ImportedPart, MergedServer, ServerOrigin } from './servers/merge-servers.ts';
 import { withoutUndefined } from './without-undefined.ts';
 
@@ -54,6 +54,12 @@ export interface A2aConfig {
   limits: Partial<A2aLimits>;
 }
 
+/** A server of this file that an orchestrator with a label hosts. */
+export interface PlacedServer {
+  label: string;
+  server: McpServerConfig;
+}
+
 /** Names of tools, or patterns, that may or must not be called again. `never` wins over `safe`. */
 export interface RepeatEntry {
   safe?: string[];
@@ -89,6 +95,8 @@ export interface Config {
   auth?: AuthEntry;
   orchestrator: {
     id: string;
+    /** The label of an orchestrator that serves its tools to the one without a label. */
+    host?: string;
     listen?: ListenAddress;
     concurrency: { global?: number; perServer?: number; perWorker?: number; waitingPerWorker?: number };
     /** False: all tool calls go through the broker. */
@@ -101,7 +109,7 @@ export interface Config {
       results: Partial<ResultLimits>;
     };
     budgets: { perWorker?: BudgetEntry };
-    /** The lists that name tools as they are offered. */
+    /** The lists that name tools as they are shown. */
     repeat: RepeatEntry;
   };
   worker: {
@@ -112,6 +120,10 @@ export interface Config {
   /** The agents that clients of A2A may ask. */
   a2a?: A2aConfig;
   mcpServers: Record<string, McpServerConfig>;
+  /** How the servers that orchestrators with labels host are run, for those that read this file. */
+  placed: Record<string, PlacedServer>;
+  /** The servers that each orchestrator with a label may offer, by label. */
+  hosts: Record<string, string[]>;
   /** The names of imported servers that can't be used; {@link warnings} say why. */
   leftOut: string[];
   /** The files of other clients that can't be used; {@link warnings} say why. */
@@ -197,6 +209,7 @@ export function settleConfig(
     ...(document.auth && { auth: { ...document.auth, agentClaim: document.auth.agentClaim ?? 'sub' } }),
     orchestrator: {
       id: orchestrator.id ?? 'orchestrator',
+      ...(orchestrator.host !== undefined && { host: orchestrator.host }),
       ...(ownListen && { listen: ownListen }),
       concurrency: withoutUndefined(orchestrator.concurrency ?? {}),
       lane: orchestrator.lane ?? true,
@@ -211,15 +224,7 @@ export function settleConfig(
     },
     worker: { ...(http && { http }), limits: withoutUndefined(worker.limits ?? {}) },
     ...(document.a2a && { a2a: settleA2a(document.a2a, from.directory) }),
-    mcpServers: Object.fromEntries(
-      servers.map(([name, { entry, secrets }]) => [
-        name,
-        hostServer(entry, secrets, {
-          limits: orchestrator.limits?.perServer,
-          definitions: orchestrator.definitions,
-        }),
-      ]),
-    ),
+    ...settleServers(document, servers),
     leftOut: from.leftOut,
     leftOutFiles: from.leftOutFiles ?? [],
     unreadFiles: from.unreadFiles ?? [],
@@ -250,6 +255,36 @@ export function settleConfig(
     unlisted: document.unlisted ?? (Object.keys(roles).length > 0 ? 'deny' : 'allow'),
     unlistedByDefault: document.unlisted === undefined,
     warnings: from.warnings,
+  };
+}
+
+/** Settles the servers of a configuration, with those that its orchestrators with labels host. */
+function settleServers(
+  { orchestrator = {}, hosts = {} }: ConfigDocument,
+  servers: readonly (readonly [name: string, server: MergedServer])[],
+): Pick<Config, 'mcpServers' | 'placed' | 'hosts'> {
+  const { definitions, limits } = orchestrator;
+  const common = { limits: limits?.perServer, definitions };
+  const mcpServers: Config['mcpServers'] = {};
+  const placed: Config['placed'] = {};
+  const named = new Map(Object.entries(hosts).map(([label, names]) => [label, new Set(names)]));
+  for (const [name, { entry, secrets }] of servers) {
+    const { host: label } = entry;
+    if (label === undefined) {
+      mcpServers[name] = hostServer(entry, secrets, common);
+      continue;
+    }
+    mcpServers[name] = remoteServer(label, entry, common);
+    named.set(label, (named.get(label) ?? new Set()).add(name));
+    if (entry.command !== undefined || entry.url !== undefined)
+      placed[name] = { label, server: hostServer(entry, secrets, common) };
+  }
+  for (const [label, names] of Object.entries(hosts))
+    for (const name of names) mcpServers[name] ??= remoteServer(label, {}, common);
+  return {
+    mcpServers,
+    placed,
+    hosts: Object.fromEntries(Array.from(named, ([label, names]) => [label, [...names]])),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { BrokerClient } from '@signalbox/client';
 import type { Permission } from '@signalbox/protocol';
 
-/** A session of a browser that signed in. */
+/** A sign-in of a browser that signed in. */
 export interface SignedIn {
   token: string;
   agent: string;
@@ -19,12 +19,12 @@ export interface BrokerAccess {
   origins(): readonly string[];
   /** Makes a code for the holder of a token, as `signalbox dashboard` does. Rejects if the token is not valid, or is for none. */
   codeFor(token: string): Promise<string>;
-  /** Begins a session for a code. Resolves with `undefined` if the code is not valid. */
+  /** Begins a sign-in for a code. Resolves with `undefined` if the code is not valid. */
   signIn(code: string): Promise<SignedIn | undefined>;
-  /** Ends a session. */
+  /** Ends a sign-in. */
   signOut(token: string): Promise<void>;
-  /** Returns the session that a token belongs to, if it is still valid. */
-  sessionOf(token: string): Omit<SignedIn, 'token'> | undefined;
-  /** Connects to the broker with the token of a session. */
-  connect(session: SignedIn): Promise<BrokerClient>;
+  /** Returns the sign-in that a token belongs to, if it is still valid. */
+  signInOf(token: string): Omit<SignedIn, 'token'> | undefined;
+  /** Connects to the broker with the token of a sign-in. */
+  connect(signIn: SignedIn): Promise<BrokerClient>;
 }

@@ -18,8 +18,8 @@ import { EventStream } from './events/event-stream.ts';
 import { apiErrorOf, beginAnswer, sendError, sendJson } from './http/answers.ts';
 import type { PageFiles } from './http/page-files.ts';
 import { readJson, refuseRequest } from './http/request-check.ts';
-import { type OpenSession, Sessions } from './sessions/sessions.ts';
-import { joinToken, keyHeader, readCookie, setCookie, splitToken } from './sessions/split-token.ts';
+import { type OpenSignIn, SignIns } from './sign-ins/sign-ins.ts';
+import { joinToken, keyHeader, readCookie, setCookie, splitToken } from './sign-ins/split-token.ts';
 
 /** The dependencies of a {@link Dashboard}. */
 export interface DashboardOptions {
@@ -57,7 +57,7 @@ const signInParams = z.union([
 /** Serves the page of the dashboard at `/ui/`, and its API below `/api/`, to browsers that signed in. */
 export class Dashboard {
   readonly #options: DashboardOptions;
-  readonly #sessions: Sessions;
+  readonly #signIns: SignIns;
   readonly #now: () => number;
   readonly #streams = new Set<EventStream>();
   #files: PageFiles | undefined;
@@ -66,13 +66,13 @@ export class Dashboard {
     const { access, orchestrator, now = Date.now, monotonic = () => performance.now() } = options;
     this.#options = options;
     this.#now = now;
-    this.#sessions = new Sessions(access, orchestrator, monotonic);
+    this.#signIns = new SignIns(access, orchestrator, monotonic);
   }
 
-  /** Ends all streams, and closes the connections of all sessions. The sessions themselves stay valid. */
+  /** Ends all streams, and closes the connections of all sign-ins. The sign-ins themselves stay valid. */
   stop(): void {
     for (const stream of this.#streams) stream[Symbol.dispose]();
-    this.#sessions.closeAll();
+    this.#signIns.closeAll();
   }
 
   /** Answers one request. `admit` is called when the caller has proved its identity. Never rejects. */
@@ -115,23 +115,22 @@ export class Dashboard {
 
   async #api(request: IncomingMessage, response: ServerResponse, url: URL, admit: () => void): Promise<void> {
     const path = url.pathname.slice(apiPath.length);
-    if (path === 'session' && request.method === 'POST') return await this.#signIn(request, response);
+    if (path === 'sign-in' && request.method === 'POST') return await this.#signIn(request, response);
     const token = tokenOf(request);
-    using session = await this.#sessions.use(token);
+    using open = await this.#signIns.use(token);
     admit();
-    if (path === 'events' && request.method === 'GET') return await this.#follow(request, response, session);
-    using _place = await session.limits.request();
+    if (path === 'events' && request.method === 'GET') return await this.#follow(request, response, open);
+    using _place = await open.limits.request();
     // Nobody waits for the answer any more.
     if (response.destroyed) return;
     response.setTimeout(readMs, () => request.socket.destroy());
-    if (path === 'session' && request.method === 'GET')
-      return sendJson(response, 200, this.#describe(session));
-    if (path === 'session/end' && request.method === 'POST') {
+    if (path === 'sign-in' && request.method === 'GET') return sendJson(response, 200, this.#describe(open));
+    if (path === 'sign-in/end' && request.method === 'POST') {
       await this.#options.access.signOut(token);
       const cookie = setCookie(portOf(request), '', { maxAgeSeconds: 0, isSecure: false });
       return sendJson(response, 200, {}, { 'set-cookie': cookie });
     }
-    const run = await this.#prepare(request, url, path, session);
+    const run = await this.#prepare(request, url, path, open);
     response.setTimeout(workMs);
     const answer = await run();
     response.setTimeout(readMs);
@@ -155,7 +154,7 @@ export class Dashboard {
     sendJson(response, 200, { key }, { 'set-cookie': header });
   }
 
-  #describe({ signedIn: { agent, role, permissions, approves, expiresAt } }: OpenSession): SessionFacts {
+  #describe({ signedIn: { agent, role, permissions, approves, expiresAt } }: OpenSignIn): SignInFacts {
     const { orchestrator } = this.#options;
     return {
       agent,
@@ -173,10 +172,10 @@ export class Dashboard {
     request: IncomingMessage,
     url: URL,
     path: string,
-    session: OpenSession,
+    open: OpenSignIn,
   ): Promise<() => Promise<unknown>> {
     const operation = operationAt(path, request.method);
-    const { signedIn, client, results } = session;
+    const { signedIn, client, results } = open;
     if (!isPermitted(operation.needs, signedIn.permissions)) throw forbidden(path, operation, signedIn);
     const { orchestrator, listed } = this.#options;
     const key = request.headers['idempotency-key'];
@@ -185,7 +184,7 @@ export class Dashboard {
       orchestrator,
       listed,
       signedIn,
-      backup: session.backup,
+      backup: open.backup,
       key: typeof key === 'string' ? key : undefined,
       now: this.#now,
     };
@@ -207,14 +206,14 @@ export class Dashboard {
       });
   }
 
-  /** Streams events until the page is closed, the session ends or the broker stops. */
-  async #follow(request: IncomingMessage, response: ServerResponse, session: OpenSession): Promise<void> {
-    using _place = session.limits.stream();
+  /** Streams events until the page is closed, the sign-in ends or the broker stops. */
+  async #follow(request: IncomingMessage, response: ServerResponse, open: OpenSignIn): Promise<void> {
+    using _place = open.limits.stream();
     const lastId = request.headers['last-event-id'];
     using stream = new EventStream(response);
     this.#streams.add(stream);
     try {
-      const { events, ended, signedIn } = session;
+      const { events, ended, signedIn } = open;
       const reader = {
         take: ({ id, ...batch }: { id: string; events: unknown; missed: number }) =>
           stream.send('batch', batch, id),
@@ -234,14 +233,14 @@ export class Dashboard {
   }
 }
 
-/** The facts that the page shows about its session. Times are epoch milliseconds. */
-export interface SessionFacts {
+/** The facts that the page shows about its sign-in. Times are epoch milliseconds. */
+export interface SignInFacts {
   agent: string;
   role: string;
-  /** The permissions of the session: each read and each command needs one of certain permissions. */
+  /** The permissions of the sign-in: each read and each command needs one of certain permissions. */
   permissions: readonly Permission[];
   /**
-   * The roles, or patterns of roles, on whose tool calls the session decides. Absent for operators, who decide on all, and for observers.
+   * The roles, or patterns of roles, on whose tool calls the sign-in decides. Absent for operators, who decide on all, and for observers.
    */
   approves?: readonly string[];
   expires_at: number;
@@ -261,7 +260,7 @@ function operationAt(path: string, method: string | undefined): ApiOperation {
 function forbidden(
   path: string,
   { needs }: ApiOperation,
-  { agent, permissions }: OpenSession['signedIn'],
+  { agent, permissions }: OpenSignIn['signedIn'],
 ): SignalboxError {
   const does = permissions.includes('approver') ? 'only decides on tool calls' : 'only looks';
   const message = `'${path}' needs the permission ${listPermissions(needs)}, and the token of '${agent}' ${does}`;

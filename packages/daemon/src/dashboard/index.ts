@@ -7,6 +7,6 @@ export type { FoundThreads } from './api/threads.ts';
 export type { FoundTimeline } from './api/timeline.ts';
 export type { AttentionAction, AttentionItem } from './attention/attention.ts';
 export type { Attention } from './attention/read-attention.ts';
-export { Dashboard, type DashboardOptions, type SessionFacts } from './dashboard.ts';
+export { Dashboard, type DashboardOptions, type SignInFacts } from './dashboard.ts';
 export { type PageFile, type PageFiles, readPageFiles } from './http/page-files.ts';
-export type { BackupState } from './sessions/session-backup.ts';
+export type { BackupState } from './sign-ins/sign-in-backup.ts';

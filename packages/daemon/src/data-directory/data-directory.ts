@@ -39,6 +39,11 @@ function stateHome({ XDG_STATE_HOME: state }: NodeJS.ProcessEnv): string {
   return state && isAbsolute(state) ? state : join(homedir(), '.local', 'state');
 }
 
+/** Names the database of the tasks of callers from outside, inside its data directory. */
+export function outsideTasksFile(directory: string): string {
+  return join(directory, 'a2a.db');
+}
+
 /**
  * Names the orchestrator's files inside its data directory. `signIns` and `results` are folders. `laneOf` names the socket on which the
  * orchestrator with an id takes calls directly, `markOf` what a journal in a database has confirmed to it, and
@@ -62,6 +67,11 @@ export function orchestratorFiles(directory: string): {
     markOf: (id) => join(directory, `journal-${id}.mark`),
     samplesOf: (id) => join(directory, `samples-${id}.jsonl`),
   };
+}
+
+/** Returns the directory of the orchestrators with a label inside a data directory. They share no file with the one without a label. */
+export function labelDirectory(directory: string, label: string): string {
+  return join(directory, 'hosts', label);
 }
 
 /** Names of files by which a data directory is known, and of a folder that a file system puts into an empty one. */

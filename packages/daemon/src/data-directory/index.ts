@@ -5,6 +5,7 @@ export {
   localBrokerUrl,
   operatorToken,
   orchestratorFiles,
+  outsideTasksFile,
   runningAddresses,
   runningBroker,
   servedAgentsDirectory,

@@ -1,4 +1,5 @@
 import {
+  hostRole,
   isAgentId,
   isMintingPattern,
   isNamedOperator,
@@ -75,6 +76,9 @@ function agentOf(claims: Claims, { agentClaim }: AuthEntry, { role, permission }
   }
   if (typeof agent !== 'string') {
     return { refusal: `the claim '${agentClaim}', which names the agent, is no text; ${elsewhere}` };
+  }
+  if (role === hostRole) {
+    return { refusal: `the role '${hostRole}' is for tokens that an operator issues; ${elsewhere}` };
   }
   const mayMint = permission === 'mint';
   if (!(mayMint ? isMintingPattern(agent) : isAgentId(agent))) {

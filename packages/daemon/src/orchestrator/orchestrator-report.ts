@@ -1,7 +1,7 @@
 import type { Inventory, McpHost, MissingServer, ServerStatus, StartFailure } from '@signalbox/mcp-host';
 import { type AllowlistWarning, allowlistWarnings, mayMeanToolOf } from '@signalbox/orchestrator/internal';
 import type { Config } from '../config/index.ts';
-import { configuredAllowlist, configuredOffers } from '../policy/policy.ts';
+import { configuredAllowlist, configuredMcpContent } from '../policy/policy.ts';
 
 /** The facts about an orchestrator whose servers have all answered or failed for the first time. */
 export interface OrchestratorReport {
@@ -18,7 +18,7 @@ export interface OrchestratorReport {
   /** Says whether roles without an entry may use every tool or none. */
   unlisted: 'allow' | 'deny';
   tools: number;
-  /** Tools that are offered under another name than usual, which joins the names of server and tool. */
+  /** Tools that are shown under another name than usual, which joins the names of server and tool. */
   renamed: { server: string; tool: string; name: string; reason: string }[];
   /** Tools that are callable by their exact names and are in no list. */
   hidden: { name: string; server: string }[];
@@ -33,7 +33,7 @@ export function describeOrchestrator(
   config: Config,
 ): Omit<OrchestratorReport, 'url' | 'listen' | 'isServing'> {
   const allowlist = configuredAllowlist(config);
-  const { tools, hidden, changed, origins, offers, renamed, problems } = inventory;
+  const { tools, hidden, changed, origins, mcpContent, renamed, problems } = inventory;
   const missing = host.missing();
   const names = [...[...tools, ...hidden].map((tool) => tool.name), ...changed.keys()];
   return {
@@ -56,8 +56,12 @@ export function describeOrchestrator(
     warnings: [
       ...config.warnings,
       ...problems.map(problemText),
-      ...allowlistWarnings(allowlist, { tools: names, origins, offers }, { offers: configuredOffers(config) })
-        .filter((warning) => isCertain(warning, missing, offers.untold))
+      ...allowlistWarnings(
+        allowlist,
+        { tools: names, origins, mcpContent },
+        { mcpContent: configuredMcpContent(config) },
+      )
+        .filter((warning) => isCertain(warning, missing, mcpContent.untold))
         .map(({ message }) => message),
     ],
   };

@@ -3,7 +3,7 @@ import { type BrokerClient, connectBroker, requestAddress } from '@signalbox/cli
 import { issueToken } from '@signalbox/client/operator';
 import { SignalboxError } from '@signalbox/protocol';
 import { writeWhole } from '@signalbox/serving/whole-files';
-import { operatorToken, orchestratorFiles } from '../data-directory/data-directory.ts';
+import { operatorToken } from '../data-directory/data-directory.ts';
 
 /** Codes with which a broker refuses a token that is revoked, expired, or for an orchestrator of another name. */
 const refusals = ['unauthorized', 'forged_sender'];
@@ -22,6 +22,9 @@ export interface OrchestratorTokenOptions {
   /** The certificates of the only authorities to trust for `wss://`, as PEM text. */
   ca: string | undefined;
   agent: string;
+  role: string;
+  /** The file in which it is kept. */
+  file: string;
 }
 
 /**
@@ -29,12 +32,11 @@ export interface OrchestratorTokenOptions {
  * new one, which is issued with the operator's token and written there (0600).
  */
 export async function ensureOrchestratorToken(options: OrchestratorTokenOptions): Promise<string> {
-  const { dataDir, url, insecure, ca, agent } = options;
-  const file = orchestratorFiles(dataDir).token;
+  const { dataDir, url, insecure, ca, agent, role, file } = options;
   const existing = readIfPresent(file);
   if (existing !== undefined && (await isAccepted(existing, options))) return existing;
   await using operator = await connectOperator({ dataDir, url, insecure, ca });
-  const { token } = await issueToken(operator, { agent, role: 'orchestrator' });
+  const { token } = await issueToken(operator, { agent, role });
   await writeWhole(file, `${token}\n`);
   return token;
 }
@@ -45,7 +47,7 @@ export function connectOperator({
   url,
   insecure,
   ca,
-}: Omit<OrchestratorTokenOptions, 'agent'>): Promise<BrokerClient> {
+}: Omit<OrchestratorTokenOptions, 'agent' | 'role' | 'file'>): Promise<BrokerClient> {
   return connectBroker({
     url,
     insecure,

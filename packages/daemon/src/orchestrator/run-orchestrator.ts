@@ -1,23 +1,30 @@
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { type BrokerClient, type Log as ClientLog, connectBroker } from '@signalbox/client';
 import { listTokens } from '@signalbox/client/operator';
 import { type McpHost, startMcpHost } from '@signalbox/mcp-host';
 import { type Orchestrator, ResultStore, startOrchestrator } from '@signalbox/orchestrator';
-import { SignalboxError } from '@signalbox/protocol';
+import { hostRole, SignalboxError } from '@signalbox/protocol';
 import { type Fault, noFault } from '@signalbox/serving';
 import type { Tracing } from '@signalbox/serving/tracing';
 import { type Journal, openSqliteJournal } from '@signalbox/store/journal';
 import { brokerName, directoryId, restoredDatabase } from '../broker/postgres-stores.ts';
 import type { Config } from '../config/index.ts';
 import { formatListenAddress, strandedRoles, withExposureChecked } from '../config/internal.ts';
-import { dataDirectory, localBrokerUrl, orchestratorFiles } from '../data-directory/data-directory.ts';
+import {
+  dataDirectory,
+  labelDirectory,
+  localBrokerUrl,
+  orchestratorFiles,
+} from '../data-directory/data-directory.ts';
 import { type Log, type LogLevel, withLevels } from '../log.ts';
 import { checkPolicy } from '../policy/policy.ts';
 import { RulesInForce, startPolicy } from '../policy/rules-in-force.ts';
 import { ConfigReload } from '../reload/config-reload.ts';
+import { labelledConfig } from './labelled-config.ts';
 import {
   describeOrchestrator,
   describeStart,
@@ -26,6 +33,7 @@ import {
   type ServerStart,
 } from './orchestrator-report.ts';
 import { connectOperator, ensureOrchestratorToken } from './orchestrator-token.ts';
+import { RemoteHosts } from './remote-hosts.ts';
 import { withoutRepetitions } from './repeated-events.ts';
 import { openStatus } from './status/open-status.ts';
 import { OrchestratorHealth } from './status/orchestrator-health.ts';
@@ -44,6 +52,8 @@ export interface RunOrchestratorOptions {
   ca?: string;
   /** The orchestrator's token. By default it is kept in the data directory, and issued with the operator's token if it is missing. */
   token?: string;
+  /** The label of an orchestrator that serves its tools to the one without a label; by default `orchestrator.host`. */
+  label?: string;
   /** Replaces `broker.data`. The journal and sign-ins are kept there. */
   dataDir?: string;
   /** Files with tokens that are in use, which no hosted server may reach. The files in the data directory are known. */
@@ -66,7 +76,7 @@ export interface RunOrchestratorOptions {
 
 /** An orchestrator that runs in this process until it is disposed. */
 export interface RunningOrchestrator extends AsyncDisposable {
-  /** Resolves when every MCP server has answered or failed for the first time, and with what they offer. */
+  /** Resolves when every MCP server has answered or failed for the first time, and with what they list. */
   readonly ready: Promise<OrchestratorReport>;
   /** Resolves with the reason when the connection to the broker is closed for good, or the journal can't be written any more. */
   readonly ended: Promise<Error>;
@@ -118,9 +128,11 @@ const repeatedEvents: ReadonlySet<string> = new Set([
 export async function runOrchestrator(options: RunOrchestratorOptions): Promise<RunningOrchestrator> {
   const { configFile, tokenFiles = [], allowExposed = false, log = () => {} } = options;
   const dataDir = dataDirectory(options.dataDir, options.config);
+  const label = options.label ?? options.config.orchestrator.host;
   let admitted: Config;
   const admit = (read: Config): Config => {
-    admitted = withExposureChecked(read, { dataDir, tokenFiles }, { allowExposed });
+    const own = label === undefined ? read : labelledConfig(read, label);
+    admitted = withExposureChecked(own, { dataDir, tokenFiles }, { allowExposed });
     return admitted;
   };
   const config = admit(options.config);
@@ -129,7 +141,7 @@ export async function runOrchestrator(options: RunOrchestratorOptions): Promise<
   await using starting = new AsyncDisposableStack();
   using start = untilDisposed(options.signal);
   const inForce = (): Config => admitted;
-  const run = { ...options, config, inForce, dataDir, url, log, signal: start.signal };
+  const run = { ...options, label, config, inForce, dataDir, url, log, signal: start.signal };
   const health = new OrchestratorHealth();
   const listen = await listenForProbes(starting, run, health);
   const { host, client, journal, orchestrator, rules, reloadCapabilities } = await startParts(starting, run);
@@ -189,19 +201,23 @@ function logWarnings(warnings: readonly string[], log: Log): void {
   for (const message of warnings) log({ event: 'config_warning', level: 'warn', message });
 }
 
+/** The options, with the label if there is one. */
+type LabelledOptions = Omit<RunOrchestratorOptions, 'label'> & { label: string | undefined };
+
 /** Logs which tokens have roles that the configuration does not list. Without the operator's token nobody can know. */
 async function logStrandedTokens(
   config: Config,
   {
     token,
+    label,
     dataDir,
     url,
     insecure = false,
     ca,
     log,
-  }: RunOrchestratorOptions & { dataDir: string; url: string; log: Log },
+  }: LabelledOptions & { dataDir: string; url: string; log: Log },
 ): Promise<void> {
-  if (token !== undefined || Object.keys(config.roles).length === 0) return;
+  if (token !== undefined || label !== undefined || Object.keys(config.roles).length === 0) return;
   try {
     await using operator = await connectOperator({ dataDir, url, insecure, ca });
     for (const message of strandedRoles(await listTokens(operator), config))
@@ -215,7 +231,7 @@ async function logStrandedTokens(
 /** Answers probes and scrapers from now on, if the configuration says where. Returns the address. */
 async function listenForProbes(
   resources: AsyncDisposableStack,
-  { config, insecure = false, url, ca, log }: RunOrchestratorOptions & { url: string; log: Log },
+  { config, insecure = false, url, ca, log }: LabelledOptions & { url: string; log: Log },
   health: OrchestratorHealth,
 ): Promise<string | undefined> {
   const { listen, id } = config.orchestrator;
@@ -238,7 +254,7 @@ interface Parts {
 /** Starts journal, capability files, MCP host, connection and orchestrator, which end with the stack in reverse order. */
 async function startParts(
   resources: AsyncDisposableStack,
-  options: RunOrchestratorOptions & {
+  options: LabelledOptions & {
     inForce: () => Config;
     dataDir: string;
     url: string;
@@ -246,11 +262,19 @@ async function startParts(
     signal: AbortSignal;
   },
 ): Promise<Parts> {
-  const { config, inForce, dataDir, url, insecure = false, ca, log, signal } = options;
+  const { config, inForce, url, insecure = false, ca, log, signal, label } = options;
+  const dataDir = label === undefined ? options.dataDir : labelDirectory(options.dataDir, label);
+  // Beside a broker on another machine it is new.
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const { tracing, fault = noFault } = options;
   const { id, lane, concurrency, limits, callTimeoutMs, maxProcesses } = config.orchestrator;
   checkPolicy(config);
-  const token = options.token ?? (await ensureOrchestratorToken({ dataDir, url, insecure, ca, agent: id }));
+  const token =
+    options.token ??
+    (await ensureOrchestratorToken({
+      ...{ dataDir: options.dataDir, url, insecure, ca, agent: id, file: orchestratorFiles(dataDir).token },
+      role: label === undefined ? 'orchestrator' : hostRole,
+    }));
   // Counted apart, so that a server that logs much hides nothing else about it.
   const messages = withoutRepetitions(withLevels(log, eventLevels), new Set(['server_message']));
   const events = withoutRepetitions(messages, repeatedEvents);
@@ -263,8 +287,16 @@ async function startParts(
     }),
   );
   const sources = resources.use(await openToolSources(config, inForce, dataDir, events));
+  const remote = resources.use(
+    new RemoteHosts({
+      connection: { url, insecure, ...(ca !== undefined && { ca }), token, agent: id, tracing },
+      named: () => inForce().hosts,
+      log: (event) => log({ level: event.event === 'host_away' ? 'warn' : 'info', ...event }),
+    }),
+  );
   const host = resources.use(
     startMcpHost({
+      connectRemote: remote.connect,
       servers: config.mcpServers,
       stateDir: dataDir,
       pins: journal.pins,
@@ -284,7 +316,7 @@ async function startParts(
       ...(ca !== undefined && { ca }),
       token,
       agent: id,
-      backoff: 'orchestrator',
+      backoff: label === undefined ? 'orchestrator' : 'worker',
       // The broker that issued the token has just answered. If it does not answer now, it is only slow.
       waitForBroker: options.token === undefined,
       signal,
@@ -306,11 +338,14 @@ async function startParts(
       ...(callTimeoutMs !== undefined && { callTimeoutMs }),
       samplesFile: orchestratorFiles(dataDir).samplesOf(id),
       unreadFiles: () => inForce().unreadFiles,
+      hosts: () => remote.reports(),
+      isHost: label !== undefined,
       rules: `started: ${describeRules(config)}`,
       log: events,
       fault,
     }),
   );
+  remote.follow();
   const rules = resources.use(new RulesInForce(config, host, orchestrator));
   return { host, client, journal, orchestrator, rules, reloadCapabilities: sources.reloadCapabilities };
 }

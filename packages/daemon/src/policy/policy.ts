@@ -1,9 +1,9 @@
 import {
   type MailboxRule,
-  type OfferPatterns,
+  McpContentAllowlist,
+  type McpContentPatterns,
   type Policy,
   type ResultRule,
-  RoleOfferAllowlist,
   RoleToolAllowlist,
   type ToolRule,
 } from '@signalbox/orchestrator';
@@ -17,13 +17,13 @@ export function checkPolicy(config: Config): void {
 }
 
 /**
- * Builds the rules of a configuration. `renamed` are the tools whose names on offer do not follow from their servers.
+ * Builds the rules of a configuration. `renamed` are the tools whose shown names do not follow from their servers.
  * Throws `bad_config`.
  */
 export function policyOf(config: Config, renamed: readonly RenamedTool[]): Policy {
   return {
     allowlist: withOperator(configuredAllowlist(config), config),
-    offers: offersOf(config),
+    mcpContent: mcpContentOf(config),
     repeat: repeatLists(config, renamed),
     budgets: budgetsOf(config),
     mailbox: definedValues(config.roles, mailboxRuleOf),
@@ -41,7 +41,7 @@ export function commonPolicy(before: Config, after: Config, renamed: readonly Re
   const { budgets, mailbox, results, serverConcurrency } = policyOf(before, renamed);
   return {
     allowlist: commonAllowlist(before, after),
-    offers: commonOffers(before, after),
+    mcpContent: commonMcpContent(before, after),
     approvals: commonApprovals(before, after),
     repeat: commonRepeat(before, after, renamed),
     ...{ budgets, mailbox, results, serverConcurrency },
@@ -80,29 +80,29 @@ function commonAllowlist(before: Config, after: Config): RoleToolAllowlist {
 }
 
 /** Builds the allowlist of the prompts and resources of the configured roles, without the operator's own. */
-export function configuredOffers({
+export function configuredMcpContent({
   roles,
   unlisted,
-}: Pick<Config, 'roles' | 'unlisted'>): RoleOfferAllowlist {
+}: Pick<Config, 'roles' | 'unlisted'>): McpContentAllowlist {
   const entries = Object.entries(roles).map(
     ([role, { prompts, resources }]) => [role, { prompts, resources }] as const,
   );
-  return RoleOfferAllowlist.fromEntries(entries, { unlisted });
+  return McpContentAllowlist.fromEntries(entries, { unlisted });
 }
 
 /** Builds the allowlist of prompts and resources with the operator's role, which may use all of them unless it is listed. */
-function offersOf(config: Pick<Config, 'roles' | 'unlisted'>): RoleOfferAllowlist {
-  const offers = configuredOffers(config);
-  return config.roles.operator === undefined ? offers.withRole('operator', everyOffer) : offers;
+function mcpContentOf(config: Pick<Config, 'roles' | 'unlisted'>): McpContentAllowlist {
+  const mcpContent = configuredMcpContent(config);
+  return config.roles.operator === undefined ? mcpContent.withRole('operator', allMcpContent) : mcpContent;
 }
 
-const everyOffer: OfferPatterns = { prompts: ['*'], resources: ['*:*'] };
+const allMcpContent: McpContentPatterns = { prompts: ['*'], resources: ['*:*'] };
 
 /** Builds the allowlist of the prompts and resources that both configurations allow, as {@link commonAllowlist} does for tools. */
-function commonOffers(before: Config, after: Config): RoleOfferAllowlist {
+function commonMcpContent(before: Config, after: Config): McpContentAllowlist {
   const names = new Set([...Object.keys(before.roles), ...Object.keys(after.roles)]);
-  const patternsOf = ({ roles, unlisted }: Config, role: string): OfferPatterns =>
-    roles[role] ?? (unlisted === 'allow' ? everyOffer : {});
+  const patternsOf = ({ roles, unlisted }: Config, role: string): McpContentPatterns =>
+    roles[role] ?? (unlisted === 'allow' ? allMcpContent : {});
   const roles = [...names].map((role) => {
     const [one, other] = [patternsOf(before, role), patternsOf(after, role)];
     const prompts = commonPatterns('*', one.prompts, other.prompts);
@@ -110,7 +110,7 @@ function commonOffers(before: Config, after: Config): RoleOfferAllowlist {
     return [role, { tools: [] as string[], prompts, resources }] as const;
   });
   const unlisted = before.unlisted === 'deny' ? 'deny' : after.unlisted;
-  return offersOf({ roles: Object.fromEntries(roles), unlisted });
+  return mcpContentOf({ roles: Object.fromEntries(roles), unlisted });
 }
 
 function commonRepeat(before: Config, after: Config, renamed: readonly RenamedTool[]): Policy['repeat'] {

@@ -17,7 +17,7 @@ function configOf(servers: string[], serverRepeat: Record<string, { safe?: strin
   };
 }
 
-test("A server's own names and patterns become those under which its tools are offered.", () => {
+test("A server's own names and patterns become those under which its tools are shown.", () => {
   const config = configOf(['My.Files'], { 'My.Files': { safe: ['read_*', 'list.all'], never: ['*'] } });
   expect(repeatLists(config, [])).toEqual({
     safe: ['mcp_x__y', 'mcp_my_files__read_*', 'mcp_my_files__list_all'],
@@ -25,7 +25,7 @@ test("A server's own names and patterns become those under which its tools are o
   });
 });
 
-test('A tool that is offered under another name is in the list by that name; those of other servers are not.', () => {
+test('A tool that is shown under another name is in the list by that name; those of other servers are not.', () => {
   const config = configOf(['files', 'web'], { files: { safe: ['*_list'] } });
   const renamed = [
     { server: 'files', tool: 'a_very_long_list', name: 'mcp_files__a_very_1234abcd' },
@@ -53,12 +53,12 @@ test('The lists of a server without a prefix hold its own tools, and never those
     files: { safe: ['list', 'read_*'], never: ['drop', 'move_*'] },
   });
   const bare = { ...config, mcpServers: { ...mcpServers, files: { ...mcpServers.files!, prefix: false } } };
-  const offered = [
+  const renamed = [
     { server: 'files', tool: 'read_all', name: 'read_all' },
     { server: 'files', tool: 'move_it', name: 'move_it' },
     { server: 'web', tool: 'read_web', name: 'read_web' },
   ];
-  expect(repeatLists(bare, offered)).toEqual({ safe: ['mcp_x__y', 'read_all'], never: ['drop', 'move_it'] });
+  expect(repeatLists(bare, renamed)).toEqual({ safe: ['mcp_x__y', 'read_all'], never: ['drop', 'move_it'] });
   expect(repeatLists(bare, [])).toEqual({ safe: ['mcp_x__y'], never: ['drop'] });
   const own = { server: 'files', tool: 'list', name: 'list' };
   expect(repeatLists(bare, [own]).safe).toEqual(['mcp_x__y', 'list']);

@@ -3,18 +3,18 @@ import { type RepeatLists, RoleToolAllowlist } from '@signalbox/orchestrator';
 import { SignalboxError } from '@signalbox/protocol';
 import type { Config } from '../config/index.ts';
 
-/** A tool whose name on offer is not made of its server's and its own name. */
+/** A tool whose shown name is not made of its server's and its own name. */
 export interface RenamedTool {
   server: string;
   /** The name that its server gave it. */
   tool: string;
-  /** The name under which it is offered. */
+  /** The name under which it is shown. */
   name: string;
 }
 
 /**
  * Merges the orchestrator's lists of tools that may or must not be called again with those of each server, by the names
- * under which tools are offered. Throws `bad_config` for a server whose lists could reach into another server's tools.
+ * under which tools are shown. Throws `bad_config` for a server whose lists could reach into another server's tools.
  */
 export function repeatLists(
   config: Pick<Config, 'mcpServers' | 'serverRepeat' | 'orchestrator' | 'origins'>,
@@ -27,7 +27,7 @@ export function repeatLists(
     if (hasPrefix) checkApart(config, server);
     for (const list of ['safe', 'never'] as const) {
       for (const pattern of own[list] ?? []) {
-        if (hasPrefix) lists[list].add(offeredPattern(server, pattern));
+        if (hasPrefix) lists[list].add(shownPattern(server, pattern));
         // Without a prefix the name may belong to another server's tool, for which only `never` does no harm.
         else if (list === 'never' && !pattern.includes('*')) lists.never.add(ownName(pattern));
       }
@@ -39,8 +39,8 @@ export function repeatLists(
   return { safe: [...lists.safe], never: [...lists.never] };
 }
 
-/** Translates a server's own tool name, or a pattern, into names on offer. */
-function offeredPattern(server: string, own: string): string {
+/** Translates a server's own tool name, or a pattern, into shown names. */
+function shownPattern(server: string, own: string): string {
   if (!own.includes('*')) return mcpToolName(server, own);
   return prefixOf(server) + own.split('*').map(ownName).join('*');
 }
@@ -61,7 +61,7 @@ function checkApart({ mcpServers, origins }: Pick<Config, 'mcpServers' | 'origin
   );
 }
 
-/** Returns a tool's own name with the characters that names on offer may have. */
+/** Returns a tool's own name with the characters that shown names may have. */
 function ownName(tool: string): string {
   return wholeName('', tool).slice(prefixOf('').length);
 }

@@ -103,7 +103,7 @@ test('Between two configurations nobody may read or be prompted by what only one
   const after = configOf({
     roles: { a: role(['z'], ['f:z']), b: role(['y', 'w'], ['f:y:*']), c: role(['*'], []) },
   });
-  const { offers: common } = commonPolicy(before, after, []);
+  const { mcpContent: common } = commonPolicy(before, after, []);
   const prompts = (name: string) =>
     ['w', 'x', 'y', 'z'].filter((prompt) => common.allowsPrompt(name, prompt, undefined));
   expect([prompts('a'), prompts('b'), prompts('c')]).toEqual([['z'], ['y'], []]);

@@ -123,7 +123,7 @@ export class ConfigReload implements AsyncDisposable {
       const servers = await this.#applyServers(before, next);
       rules.apply(next);
       this.#current = next;
-      orchestrator.acceptConfig();
+      orchestrator.acceptConfig(restartNeeds(this.#started, next));
       if (isAsked) await this.#targets.reloadCapabilities();
       this.#logApplied(before, next, servers, isAsked);
       const { roles, unlisted } = before;

@@ -77,6 +77,8 @@ export class CallSender {
       // The call may have waited for its server, which leaves less time.
       patienceMs: patienceMs + (call.deadline - sentAt - options.timeoutMs),
       agent: caller?.agent,
+      role: caller?.role,
+      repeatable: call.repeatable,
       round,
       meta,
       onAsked: call.onAsked ?? options.onAsked,
@@ -127,7 +129,7 @@ function beginSpan(tracing: Tracing, { target, tool, options }: OutgoingCall): T
     tool: tool.name,
     server: target.name,
     agent: options.caller?.agent,
-    transport: target.config.type === 'http' ? 'tcp' : 'pipe',
+    transport: target.config.type === 'stdio' ? 'pipe' : 'tcp',
     parent: options.traceparent,
   });
 }

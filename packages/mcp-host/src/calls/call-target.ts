@@ -24,6 +24,6 @@ export interface CallTarget {
   readonly openConnection: ServerConnection | undefined;
   /** Resolves with an open connection; with `undefined` when time is up, or earlier if no connection will open in time. */
   connection(timeoutMs: number, signal: CancelSignal): Promise<ServerConnection | undefined>;
-  /** Replaces the present session and resolves with the new connection. Calls at the same time share it. */
+  /** Replaces the present connection and resolves with the new connection. Calls at the same time share it. */
   freshConnection(timeoutMs: number, signal: CancelSignal): Promise<ServerConnection | undefined>;
 }

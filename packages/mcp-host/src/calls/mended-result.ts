@@ -1,4 +1,4 @@
-import { isInputRequired, isJsonObject, type OfferMethod, resourceSchema } from '@signalbox/protocol';
+import { isInputRequired, isJsonObject, type McpContentMethod, resourceSchema } from '@signalbox/protocol';
 import { annotationsSchema, optionalMeta, optionalText } from '@signalbox/protocol/internal';
 import { z } from 'zod';
 import { mended } from '../inventory/mending.ts';
@@ -38,7 +38,7 @@ const completionSchema = z.looseObject({
  * Returns a result in a form that clients accept, where they would refuse it as its server sent it and another form means the same. A
  * result that needs no mending is the same object. Blocks of types that clients don't know stay as they are.
  */
-export function mendedResult(method: OfferMethod | undefined, result: Result): Result {
+export function mendedResult(method: McpContentMethod | undefined, result: Result): Result {
   if (isInputRequired(result)) return result;
   switch (method) {
     case undefined:

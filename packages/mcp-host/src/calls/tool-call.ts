@@ -1,4 +1,9 @@
-import { isRunningCallState, type OfferMethod, type Tool, type ToolCallError } from '@signalbox/protocol';
+import {
+  isRunningCallState,
+  type McpContentMethod,
+  type Tool,
+  type ToolCallError,
+} from '@signalbox/protocol';
 import type { CallOptions, FailedCall } from '../tool-calls/index.ts';
 
 /** A call of one of a server's tools. */
@@ -6,7 +11,7 @@ export interface ToolCall {
   /** The tool as its server named it. */
   tool: Tool;
   /** Set for a request of another method than `tools/call`: `args` are its parameters, and `tool` stands for it. */
-  method?: OfferMethod | undefined;
+  method?: McpContentMethod | undefined;
   /** The arguments as the server gets them. */
   args: Record<string, unknown>;
   /** The reason why the call may only continue a running one: the arguments do not fit the present definition of the tool. */
@@ -32,7 +37,7 @@ export function firstRoundOf(call: ToolCall): ToolCall {
 }
 
 /** Makes a tool that stands for a method: a request of it has no effect and may be repeated. */
-export function methodTool(method: OfferMethod): Tool {
+export function methodTool(method: McpContentMethod): Tool {
   return { name: method, inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } };
 }
 

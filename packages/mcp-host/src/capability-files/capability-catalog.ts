@@ -47,7 +47,7 @@ export interface CapabilityOptions {
 
 /** The tools of capability files. Disposing it aborts the running calls. */
 export interface CapabilityCatalog extends Required<ToolProvider>, AsyncDisposable {
-  /** Reads every file again. Resolves when the new tools are offered. Running calls keep the definition with which they began. */
+  /** Reads every file again. Resolves when the new tools are shown. Running calls keep the definition with which they began. */
   reload(): Promise<void>;
 }
 

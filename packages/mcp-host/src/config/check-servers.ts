@@ -41,6 +41,7 @@ function problemOf(
     const isHttp = /^https?:$/.test(URL.parse(config.url)?.protocol ?? '');
     return isHttp ? undefined : 'its url is not an http or https URL';
   }
+  if (config.type === 'remote') return undefined;
   if (config.command === '') return 'command must name a program';
   const own = config.inheritEnv?.find((name) => name.startsWith(ownPrefix));
   if (own !== undefined)

@@ -53,22 +53,22 @@ export interface ServerPolicy {
   disabled?: boolean;
   /** False: its tools may be called by their exact names, but are not listed. */
   toolDiscovery?: boolean;
-  /** The tools that are offered, by the server's own names or patterns with `*`; by default all of them. */
+  /** The tools that are shown, by the server's own names or patterns with `*`; by default all of them. */
   includeTools?: readonly string[];
-  /** The tools that are not offered, also if {@link includeTools} has them. */
+  /** The tools that are not shown, also if {@link includeTools} has them. */
   excludeTools?: readonly string[];
-  /** False: its tools are offered under their own names, without `mcp_{server}__`. */
+  /** False: its tools are shown under their own names, without `mcp_{server}__`. */
   prefix?: boolean;
   /**
-   * With `pin`, a definition of a tool or a prompt is offered only in the form in which it was first seen, or which an operator has
+   * With `pin`, a definition of a tool or a prompt is shown only in the form in which it was first seen, or which an operator has
    * accepted. A card counts as the first sight. Default `follow`: changes of the server take effect at once.
    */
   definitions?: 'follow' | 'pin';
   /** The path or URL of a server card, which lists the tools of a server that has not started yet. */
   card?: string;
   /**
-   * Says which values are secrets, by their places: `env.NAME`, `args[0]`, `headers.NAME`, `url`, `auth.clientId`. Values without a mark are
-   * judged by their names and forms.
+   * Says which values are secrets, by their places: `env.NAME`, `args[0]`, `headers.NAME`, `url`, `auth.clientId`. Values without a mark
+   * are judged by their names and forms.
    */
   secrets?: Readonly<Record<string, SecretMark>>;
 }
@@ -102,5 +102,12 @@ export interface HttpServerConfig extends ServerPolicy {
   auth?: ServerAuth;
 }
 
+/** An MCP server that an orchestrator with a label hosts, perhaps on another machine. */
+export interface RemoteServerConfig extends ServerPolicy {
+  type: 'remote';
+  /** The label of that orchestrator. */
+  label: string;
+}
+
 /** The configuration of one hosted server. */
-export type McpServerConfig = StdioServerConfig | HttpServerConfig;
+export type McpServerConfig = StdioServerConfig | HttpServerConfig | RemoteServerConfig;

@@ -5,13 +5,13 @@ const MiB = 1024 * KiB;
 export interface ServerLimits {
   /** The most bytes of the definition of one tool, prompt, resource or template, written as JSON. A larger one is left out. */
   toolBytes: number;
-  /** The most tools that are offered. Further tools are left out. */
+  /** The most tools that are shown. Further tools are left out. */
   tools: number;
   /** The most bytes of the definitions of all tools together, and of each other list. Definitions that no longer fit are left out. */
   toolListBytes: number;
-  /** The most prompts that are offered. */
+  /** The most prompts that are shown. */
   prompts: number;
-  /** The most resources that are offered, and the most templates of resources. */
+  /** The most resources that are shown, and the most templates of resources. */
   resources: number;
   /** The most bytes of one message of the server, decompressed: an answer, or a notification. */
   answerBytes: number;
@@ -38,8 +38,9 @@ export function limitsOf({
   type,
   limits = {},
 }: {
-  type: 'stdio' | 'http';
+  type: 'stdio' | 'http' | 'remote';
   limits?: Partial<ServerLimits>;
 }): ServerLimits {
-  return { ...defaultServerLimits, answerBytes: defaultServerLimits.answerBytes[type], ...limits };
+  const answerBytes = defaultServerLimits.answerBytes[type === 'stdio' ? 'stdio' : 'http'];
+  return { ...defaultServerLimits, answerBytes, ...limits };
 }

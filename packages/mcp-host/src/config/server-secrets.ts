@@ -47,8 +47,19 @@ export function secretsOfServer(config: McpServerConfig): string[] {
 
 /** Judges the values that a configuration gives to a server. Its command and its directory are settings, and never secrets. */
 export function judgeServer(config: McpServerConfig): ConfiguredValue[] {
-  const values = config.type === 'stdio' ? valuesOfProcess(config) : valuesOfRequests(config);
+  const values = valuesOf(config);
   return config.card === undefined ? values : [...values, judge(config, 'card', { text: config.card })];
+}
+
+function valuesOf(config: McpServerConfig): ConfiguredValue[] {
+  switch (config.type) {
+    case 'stdio':
+      return valuesOfProcess(config);
+    case 'http':
+      return valuesOfRequests(config);
+    case 'remote':
+      return [];
+  }
 }
 
 function valuesOfProcess(config: StdioServerConfig): ConfiguredValue[] {

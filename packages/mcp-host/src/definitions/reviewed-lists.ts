@@ -1,5 +1,5 @@
 import { visible } from '@signalbox/protocol/internal';
-import type { OfferList } from '../inventory/offer-list.ts';
+import type { McpContentList } from '../inventory/mcp-content-list.ts';
 import type { ToolList } from '../inventory/tool-list.ts';
 import { definitionsOf, definitionsOfInstructions } from './definition.ts';
 import { changedProblems } from './definition-changed.ts';
@@ -12,7 +12,7 @@ export interface ReviewedServer {
   definitions: ServerDefinitions | undefined;
 }
 
-/** The kinds of which the server's lists were read, so that a definition that is missing in them is not offered. */
+/** The kinds of which the server's lists were read, so that a definition that is missing in them is not shown. */
 export interface ReadKinds {
   prompts: boolean;
 }
@@ -21,7 +21,7 @@ export interface ReadKinds {
 const maxReported = 10;
 
 /**
- * Returns the tools of a server in the form in which they are offered: invisible characters in their texts are visible, and tools that
+ * Returns the tools of a server in the form in which they are shown: invisible characters in their texts are visible, and tools that
  * differ from their pins are in `changed`. The hash of a pin is that of the definition as the server sent it.
  */
 export function reviewedTools({ name, definitions }: ReviewedServer, list: ToolList): ToolList {
@@ -40,24 +40,27 @@ export function reviewedTools({ name, definitions }: ReviewedServer, list: ToolL
   return { ...reviewed, problems: [...problems, ...changedProblems(name, 'tool', changed)], changed };
 }
 
-/** Returns the other offers of a server in the form in which they are offered, like {@link reviewedTools}. Resources are not pinned. */
-export function reviewedOffers(
+/**
+ * Returns the prompts, resources and instructions of a server in the form in which they are shown, like {@link reviewedTools}. Resources
+ * are not pinned.
+ */
+export function reviewedMcpContent(
   { name, definitions }: ReviewedServer,
-  list: OfferList,
+  list: McpContentList,
   read: ReadKinds,
-): OfferList {
+): McpContentList {
   const { instructions: text, ...rest } = list;
   const changed = read.prompts
     ? definitions?.review('prompt', definitionsOf('prompt', list.prompts, list.sentPrompts))
     : undefined;
   const changedText = definitions?.review('instructions', definitionsOfInstructions(text));
-  const offersText = text !== undefined && !changedText?.size;
+  const showsText = text !== undefined && !changedText?.size;
   return {
     ...rest,
     prompts: list.prompts.map(visiblePrompt),
     resources: list.resources.map(visibleResource),
     templates: list.templates.map(visibleResource),
-    ...(offersText && { instructions: visible(text) }),
+    ...(showsText && { instructions: visible(text) }),
     ...(changed?.size && { changed }),
     ...(changedText?.size && { changedInstructions: changedText }),
     problems: [

@@ -44,7 +44,7 @@ const tool = (name: string, description: string, more = {}) => ({
 const tools = (...list: ReturnType<typeof tool>[]) => definitionsOf('tool', list);
 const [first, second, third] = [tool('read', 'Reads.'), tool('read', 'Reads all.'), tool('read', 'Sends.')];
 
-test('What a server offers first is pinned; what changes or comes later is withheld until it is accepted.', async () => {
+test('What a server lists first is pinned; what changes or comes later is withheld until it is accepted.', async () => {
   const { store } = pinStore();
   const definitions = new ServerDefinitions('s', store);
   expect(await show(definitions, 'tool', tools(first))).toEqual(new Map());
@@ -61,7 +61,7 @@ test('What a server offers first is pinned; what changes or comes later is withh
   ]);
 });
 
-test('A server that flips between two definitions is offered only while it shows the accepted one.', async () => {
+test('A server that flips between two definitions is shown only while it shows the accepted one.', async () => {
   const { store } = pinStore();
   const definitions = new ServerDefinitions('s', store);
   const withheld: number[] = [];
@@ -81,7 +81,7 @@ test('Only what was seen is accepted: a change after the look accepts nothing, n
   expect((await show(definitions, 'tool', tools(third, tool('write', 'Writes.')))).size).toBe(2);
 });
 
-test('A tool that goes and comes back is offered at once if it is the same, and withheld if not.', async () => {
+test('A tool that goes and comes back is shown at once if it is the same, and withheld if not.', async () => {
   const { store } = pinStore();
   const definitions = new ServerDefinitions('s', store);
   await show(definitions, 'tool', tools(first));
@@ -92,7 +92,7 @@ test('A tool that goes and comes back is offered at once if it is the same, and 
   expect((await show(definitions, 'tool', tools(second))).get('read')?.what).toBe('changed');
 });
 
-test('A server that first offers nothing, or of one kind only, cannot bring anything later unseen.', async () => {
+test('A server that first lists nothing, or of one kind only, cannot bring anything later unseen.', async () => {
   const { store } = pinStore();
   const pinned: string[] = [];
   const definitions = new ServerDefinitions('s', store, (kind, count) => pinned.push(`${count} ${kind}`));

@@ -5,17 +5,17 @@ import { keyText } from './definition.ts';
 /** The reason why a definition is withheld: it differs from the pinned one, or none is pinned. */
 export type DefinitionChange = 'changed' | 'new';
 
-/** A definition of a pinned server: the pinned one, the offered one, or both. */
+/** A definition of a pinned server: the pinned one, the listed one, or both. */
 export interface ComparedDefinition extends DefinitionKey {
   state: 'pinned' | 'gone' | DefinitionChange;
   pin?: Pin;
-  offered?: Definition;
+  listed?: Definition;
 }
 
-/** The withheld definitions of one kind, by name, with the hash of the offered definition. */
+/** The withheld definitions of one kind, by name, with the hash of the listed definition. */
 export type ChangedDefinitions = ReadonlyMap<string, { what: DefinitionChange; hash: string }>;
 
-/** A definition that a person has seen and wants to be offered. */
+/** A definition that a person has seen and wants to be shown. */
 export interface SeenDefinition extends DefinitionKey {
   hash: string;
 }
@@ -35,7 +35,7 @@ export class ServerDefinitions {
    * once.
    */
   #last: Promise<void> = Promise.resolve();
-  readonly #offered = new Map<DefinitionKind, readonly Definition[]>();
+  readonly #listed = new Map<DefinitionKind, readonly Definition[]>();
   #problem: string | undefined;
 
   /** `onPinned` is called with definitions that were pinned because they are the first of their kind. */
@@ -58,8 +58,8 @@ export class ServerDefinitions {
    * Pins a list of a kind that was not seen before. Each list is met before it is reviewed. Never rejects: definitions that can't be
    * written to the disk are withheld, and pinned when they are met again.
    */
-  meet(kind: DefinitionKind, offered: readonly Definition[]): Promise<void> {
-    this.#last = this.#last.then(() => this.#meet(kind, offered));
+  meet(kind: DefinitionKind, listed: readonly Definition[]): Promise<void> {
+    this.#last = this.#last.then(() => this.#meet(kind, listed));
     return this.#last;
   }
 
@@ -70,21 +70,21 @@ export class ServerDefinitions {
   }
 
   /** Records the server's present definitions of a kind, and returns those that are withheld. */
-  review(kind: DefinitionKind, offered: readonly Definition[]): ChangedDefinitions {
-    this.#offered.set(kind, offered);
-    return changedAmong(this.#pins, offered);
+  review(kind: DefinitionKind, listed: readonly Definition[]): ChangedDefinitions {
+    this.#listed.set(kind, listed);
+    return changedAmong(this.#pins, listed);
   }
 
-  /** Compares all offered and pinned definitions, in the order of kinds and names. */
+  /** Compares all listed and pinned definitions, in the order of kinds and names. */
   compared(): ComparedDefinition[] {
     const compared = new Map<string, ComparedDefinition>();
     for (const [key, pin] of this.#pins)
       compared.set(key, { kind: pin.kind, name: pin.name, state: 'gone', pin });
-    for (const offered of [...this.#offered.values()].flat()) {
-      const key = keyText(offered);
+    for (const listed of [...this.#listed.values()].flat()) {
+      const key = keyText(listed);
       const pin = this.#pins.get(key);
-      const state = stateOf(pin, offered);
-      compared.set(key, { kind: offered.kind, name: offered.name, state, ...(pin && { pin }), offered });
+      const state = stateOf(pin, listed);
+      compared.set(key, { kind: listed.kind, name: listed.name, state, ...(pin && { pin }), listed });
     }
     return [...compared].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
   }
@@ -95,14 +95,14 @@ export class ServerDefinitions {
   }
 
   /**
-   * Pins definitions that the server offers now. If it offers another one than the person has seen, nothing is pinned, and the keys of
+   * Pins definitions that the server lists now. If it lists another one than the person has seen, nothing is pinned, and the keys of
    * these are returned. Rejects with the errors of the store.
    */
   async accept(seen: readonly SeenDefinition[], by: string): Promise<DefinitionKey[]> {
-    const offered = new Map([...this.#offered.values()].flat().map((one) => [keyText(one), one]));
-    const moved = seen.filter((one) => offered.get(keyText(one))?.hash !== one.hash);
+    const listed = new Map([...this.#listed.values()].flat().map((one) => [keyText(one), one]));
+    const moved = seen.filter((one) => listed.get(keyText(one))?.hash !== one.hash);
     if (moved.length > 0) return moved.map(({ kind, name }) => ({ kind, name }));
-    await this.#pin({ definitions: seen.map((one) => offered.get(keyText(one))!), by });
+    await this.#pin({ definitions: seen.map((one) => listed.get(keyText(one))!), by });
     return [];
   }
 
@@ -138,16 +138,16 @@ export class ServerDefinitions {
   }
 }
 
-function changedAmong(pins: ReadonlyMap<string, Pin>, offered: readonly Definition[]): ChangedDefinitions {
+function changedAmong(pins: ReadonlyMap<string, Pin>, listed: readonly Definition[]): ChangedDefinitions {
   const changed = new Map<string, { what: DefinitionChange; hash: string }>();
-  for (const one of offered) {
+  for (const one of listed) {
     const state = stateOf(pins.get(keyText(one)), one);
     if (state !== 'pinned') changed.set(one.name, { what: state, hash: one.hash });
   }
   return changed;
 }
 
-function stateOf(pin: Pin | undefined, offered: Definition): 'pinned' | DefinitionChange {
+function stateOf(pin: Pin | undefined, listed: Definition): 'pinned' | DefinitionChange {
   if (!pin) return 'new';
-  return !pin.isDamaged && pin.hash === offered.hash ? 'pinned' : 'changed';
+  return !pin.isDamaged && pin.hash === listed.hash ? 'pinned' : 'changed';
 }

@@ -1,4 +1,4 @@
-import type { CancelSignal, OfferMethod, Tool, ToolCallError } from '@signalbox/protocol';
+import type { CancelSignal, McpContentMethod, Tool, ToolCallError } from '@signalbox/protocol';
 import type { Tracing } from '@signalbox/serving/tracing';
 import type { DefinitionKey, DefinitionPins } from '@signalbox/store/journal';
 import type { HostTuning } from '../config/host-tuning.ts';
@@ -6,6 +6,7 @@ import type { HttpServerConfig, McpServerConfig } from '../config/server-config.
 import type { ComparedDefinition, SeenDefinition } from '../definitions/server-definitions.ts';
 import type { HostEvent } from '../host-event.ts';
 import type { Inventory, WithheldDefinition } from '../inventory/inventory.ts';
+import type { ConnectRemote } from '../remote/remote-connection.ts';
 import type { Authorizer } from '../server-auth/index.ts';
 import type { ServerEvent } from '../servers/server-events.ts';
 import type { ServerChanges } from '../servers/server-registry.ts';
@@ -23,7 +24,7 @@ export interface McpHostOptions {
   /** Monotonic milliseconds. */
   now?: () => number;
   random?: () => number;
-  /** The longest tool name on offer, in characters; 48 unless set. */
+  /** The longest shown tool name, in characters; 48 unless set. */
   toolNameMax?: number;
   tuning?: Partial<HostTuning>;
   /**
@@ -41,6 +42,8 @@ export interface McpHostOptions {
   guard?: (name: string, config: McpServerConfig) => string | undefined;
   /** Returns the access to a server that has `auth`; asked once per server. */
   authorizerFor?: (name: string, config: HttpServerConfig) => Authorizer | undefined;
+  /** Finds the servers of type `remote`. */
+  connectRemote?: ConnectRemote;
   /**
    * Called when the first start of a server has succeeded or failed, or is not needed, with the end of its standard error. It is called
    * again for a server that {@link McpHost.apply} or {@link McpHost.spawn} adds or changes.
@@ -55,6 +58,22 @@ export interface DiscoveredServer {
   server: string;
   tools: (Tool & { as: string })[];
   error?: string;
+}
+
+/** A server or a provider with everything that it has, as it describes that itself. */
+export interface ServerContent {
+  server: string;
+  state: ServerStatus['state'];
+  problem: string | undefined;
+  /** False until its lists are known. */
+  isKnown: boolean;
+  /** Changes exactly when one of the lists does. */
+  version: string;
+  tools: readonly object[];
+  prompts: readonly object[];
+  resources: readonly object[];
+  templates: readonly object[];
+  instructions: string | undefined;
 }
 
 /** A server whose tools are not known yet. */
@@ -87,16 +106,16 @@ export interface HostCallOptions extends CallOptions {
   fits?: Tool | undefined;
 }
 
-/** Runs a set of MCP servers and offers their tools in one inventory. */
+/** Runs a set of MCP servers and lists their tools in one inventory. */
 export interface McpHost extends AsyncDisposable {
   /**
-   * Resolves with the tools on offer. The first call waits (20 s at most) until every server has started or failed to start, so that a
+   * Resolves with the shown tools. The first call waits (20 s at most) until every server has started or failed to start, so that a
    * warm-up never looks like an empty list. A missing server is named in `problems`.
    */
   inventory(): Promise<Inventory>;
   /** Resolves when the lists that servers have announced as changed were read, or after `mostMs` milliseconds. */
   listsRead(mostMs: number): Promise<void>;
-  /** Returns the tools on offer now. While servers start for the first time, theirs are missing. */
+  /** Returns the tools that are shown now. While servers start for the first time, theirs are missing. */
   presentInventory(): Inventory;
   /** Calls `listener` with each inventory after the first whose version differs. Returns a function that removes the listener. */
   onInventoryChanged(listener: (inventory: Inventory) => void): () => void;
@@ -109,12 +128,12 @@ export interface McpHost extends AsyncDisposable {
   onDefinitionsWithheld(listener: (withheld: WithheldDefinition[]) => void): () => void;
   /** Lists the servers whose definitions are pinned. */
   pinnedServers(): string[];
-  /** Compares the definitions that pinned servers offer with those that are pinned, server by server. */
+  /** Compares the definitions that pinned servers list with those that are pinned, server by server. */
   definitions(server?: string): HostedDefinition[];
   /** Reads a pinned value; `undefined` if nothing is pinned, or the record is damaged. */
   pinnedValue(server: string, key: DefinitionKey): Promise<unknown>;
   /**
-   * Pins definitions that are withheld, and offers them from now on. `by` is the operator who has seen them. If the server now offers
+   * Pins definitions that are withheld, and shows them from now on. `by` is the operator who has seen them. If the server now lists
    * another definition than one of those, nothing is pinned, and the keys of the definitions that differ are returned. Rejects
    * with `server_not_found`, or the errors of the store of pins.
    */
@@ -148,14 +167,14 @@ export interface McpHost extends AsyncDisposable {
   /** Ends a call of an agent that waits for its answers under this `requestState`, if there is one. */
   stopWaiting(state: string | undefined, agent: string): void;
   /**
-   * Waits for the tool of a route, if the server that its name may belong to has not listed its tools yet. Also resolves if it does not come
-   * in time.
+   * Waits for the tool of a route, if the server that its name may belong to has not listed its tools yet. Also resolves if it does not
+   * come in time.
    */
   listed(route: ToolRoute, wait: { timeoutMs: number; signal: CancelSignal }): Promise<void>;
   /** Sends a server a request that has no effect, as {@link call} makes a call. Never rejects. */
   request(
     server: string,
-    request: { method: OfferMethod; params: Record<string, unknown> },
+    request: { method: McpContentMethod; params: Record<string, unknown> },
     options: CallOptions,
   ): Promise<ToolCallResult>;
   /**
@@ -169,7 +188,13 @@ export interface McpHost extends AsyncDisposable {
   ): (() => void) | undefined;
   /** Reports the status of each hosted server, in the order of the configuration. */
   servers(): ServerStatus[];
-  /** Lists the servers that may offer tools in lists but have not listed any yet. */
+  /** Lists what each server and provider has, without withheld definitions. */
+  contents(): ServerContent[];
+  /** Returns the name here of a tool, by the names that its server and the configuration have; `undefined` if there is no such tool. */
+  nameOf(server: string, tool: string): string | undefined;
+  /** Returns the label of the orchestrator that hosts a server; `undefined` for a server of this host. */
+  labelOf(server: string): string | undefined;
+  /** Lists the servers that may have tools in lists but have not listed any yet. */
   missing(): MissingServer[];
   /** Lists the secrets of all servers: those of their configurations, the access tokens granted for them, and those of providers. */
   secrets(): NamedSecret[];
@@ -187,7 +212,7 @@ export interface McpHost extends AsyncDisposable {
   /** Ends a server's processes; it stays down until it is started or reloaded. Rejects with `server_not_found`. */
   stop(name: string): Promise<ServerStatus>;
   /**
-   * Replaces a server's sessions, and forgets its ejection, failures and cached answers. Rejects with
+   * Replaces a server's instances, and forgets its ejection, failures and cached answers. Rejects with
    * `server_not_found`.
    */
   reload(name: string): Promise<ServerStatus>;

@@ -48,6 +48,7 @@ export function serverDeps(
     processesCleared: () => records.cleared(),
     dataFolderOf: (server: string) => (stateDir === undefined ? undefined : dataFolderOf(stateDir, server)),
     authorizerFor: options.authorizerFor,
+    connectRemote: options.connectRemote,
     pins: options.pins,
     onChanged,
     tell,

@@ -61,7 +61,7 @@ export class InventoryTracker {
     const names = new Map<string, string>();
     for (const [as, { server, tool }] of this.#build.targets)
       names.set(JSON.stringify(['tool', server, tool.name]), as);
-    for (const { server, own, prompt } of this.#build.inventory.offers.prompts)
+    for (const { server, own, prompt } of this.#build.inventory.mcpContent.prompts)
       names.set(JSON.stringify(['prompt', server, own]), prompt.name);
     return names;
   }

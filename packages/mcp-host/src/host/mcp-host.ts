@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   type CancelSignal,
   isRunningCallState,
-  type OfferMethod,
+  type McpContentMethod,
   SignalboxError,
   type Tool,
   type ToolCallError,
@@ -48,9 +48,11 @@ import type {
   McpHost,
   McpHostOptions,
   MissingServer,
+  ServerContent,
 } from './host-api.ts';
 import { checkOptions, serverDeps } from './host-setup.ts';
 import { InventoryTracker, ToolRoute, type WithheldHints } from './inventory-tracker.ts';
+import { contentOf, contentOfProvider } from './server-content.ts';
 
 /**
  * Starts every server that is not lazy, all at once, and returns before they are up. Throws `SignalboxError`
@@ -248,7 +250,7 @@ class RunningHost implements McpHost {
 
   async request(
     server: string,
-    { method, params }: { method: OfferMethod; params: Record<string, unknown> },
+    { method, params }: { method: McpContentMethod; params: Record<string, unknown> },
     options: CallOptions,
   ): Promise<ToolCallResult> {
     const deadline = this.#now() + options.timeoutMs;
@@ -272,6 +274,23 @@ class RunningHost implements McpHost {
 
   servers(): ServerStatus[] {
     return [...this.#registry.servers.values()].map((server) => server.status());
+  }
+
+  contents(): ServerContent[] {
+    const digests = this.#memory.digests;
+    return [
+      ...Array.from(this.#registry.servers.values(), (server) => contentOf(server, digests)),
+      ...Array.from(this.#providers.values(), (provider) => contentOfProvider(provider, digests)),
+    ];
+  }
+
+  nameOf(server: string, tool: string): string | undefined {
+    return this.#inventory.namesBySource().get(JSON.stringify(['tool', server, tool]));
+  }
+
+  labelOf(server: string): string | undefined {
+    const config = this.#registry.servers.get(server)?.config;
+    return config?.type === 'remote' ? config.label : undefined;
   }
 
   missing(): MissingServer[] {
@@ -392,15 +411,15 @@ class RunningHost implements McpHost {
   #buildInventory(max: number): InventoryBuild {
     const { servers, alike } = this.#registry;
     const hosted = [...servers.values()].map(
-      ({ name, config, offer, offers, areOffersTold, definitions }) => ({
+      ({ name, config, tools, mcpContent, isMcpContentTold, definitions }) => ({
         name,
         isHidden: config.toolDiscovery === false,
         ...(definitions && { arePinned: true }),
         ...(config.prefix === false && { prefix: false }),
         ...(config.disabled && { isDisabled: true }),
-        ...(!areOffersTold && { areOffersUntold: true }),
-        offers,
-        ...offer,
+        ...(!isMcpContentTold && { isMcpContentUntold: true }),
+        mcpContent,
+        ...tools,
       }),
     );
     const provided = [...this.#providers.values()].map((provider) => ({

@@ -50,8 +50,8 @@ const maxEntryNodes = bodyLimits.maxNodes - 1000;
 
 /**
  * Reads a paginated list to its end, or until it is longer than the limits of its kind allow. Entries that clients would refuse are mended,
- * or left out; those that are too large or past the limits are left out. All of that is reported. Throws `SignalboxError` `bad_tool_list` if a page holds no array,
- * and the errors of `readPage`.
+ * or left out; those that are too large or past the limits are left out. All of that is reported. Throws `SignalboxError` `bad_tool_list`
+ * if a page holds no array, and the errors of `readPage`.
  */
 export async function readEntryList<Entry>(
   kind: EntryKind<Entry>,
@@ -70,7 +70,7 @@ export async function readEntryList<Entry>(
     if (cursor === undefined || kept.isFull) break;
     if (seen.has(cursor) || pages === maxPages) {
       const why = seen.has(cursor) ? 'repeats a cursor' : `does not end within ${maxPages} pages`;
-      kept.report({ message: `the ${word} list ${why}; what was read so far is offered` });
+      kept.report({ message: `the ${word} list ${why}; what was read so far is shown` });
       break;
     }
     seen.add(cursor);
@@ -116,7 +116,7 @@ class KeptEntries<Entry> {
       if (earlier.json !== read.json)
         this.report({
           tool: this.#label(key),
-          message: `the server lists this ${this.#kind.word === 'tool' ? 'name' : this.#kind.word} twice; the first is offered`,
+          message: `the server lists this ${this.#kind.word === 'tool' ? 'name' : this.#kind.word} twice; the first is shown`,
         });
       return;
     }

@@ -21,7 +21,7 @@ it('has a version that changes with the tools and not with the order they came i
   const same = build({ b: [tool('z')], a: [tool('y'), tool('x')] }).inventory;
   const other = build({ a: [tool('x'), tool('y', { description: 'new' })], b: [tool('z')] }).inventory;
   // The order of the servers decides which of them is asked for a resource, and changes nothing else.
-  expect({ ...same, offers: one.offers }).toEqual(one);
+  expect({ ...same, mcpContent: one.mcpContent }).toEqual(one);
   expect(other.version).not.toBe(one.version);
 });
 
@@ -61,7 +61,7 @@ it('says which tools have another name than they would have, and why', () => {
   ]);
 });
 
-it('offers the tools of providers under their own names, unless a server has one of that name', () => {
+it('shows the tools of providers under their own names, unless a server has one of that name', () => {
   const { inventory, targets } = build(
     { a: [tool('x')] },
     { files: [tool('weather'), tool('mcp_a__x')], more: [tool('weather', { title: 'Other' })] },
@@ -76,7 +76,7 @@ it('offers the tools of providers under their own names, unless a server has one
   ]);
 });
 
-it('offers the tools of a server without a prefix under their own names, and says which they are', () => {
+it('shows the tools of a server without a prefix under their own names, and says which they are', () => {
   const { inventory, targets } = buildInventory(
     [
       ...sources({ a: [tool('x'), tool('mcp_b__x')] }, { prefix: false }),

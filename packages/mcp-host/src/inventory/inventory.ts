@@ -2,10 +2,10 @@ import type { Tool } from '@signalbox/protocol';
 import type { DefinitionKey } from '@signalbox/store/journal';
 import type { ChangedDefinitions, DefinitionChange } from '../definitions/server-definitions.ts';
 import { ToolDigests } from '../tool-calls/index.ts';
+import { buildMcpContent, type McpContent, type NamedPrompts } from './mcp-content.ts';
+import { emptyMcpContent, type McpContentList } from './mcp-content-list.ts';
 import { mendedTool } from './mended-tool.ts';
 import type { Mended } from './mending.ts';
-import { nothingOffered, type OfferList } from './offer-list.ts';
-import { buildOffers, type NamedPrompts, type Offers } from './offers.ts';
 import type { ToolList } from './tool-list.ts';
 import { assignToolNames, whyRenamed } from './tool-name.ts';
 
@@ -21,9 +21,9 @@ export interface InventoryProblem {
 }
 
 /**
- * All tools on offer, ordered by name. A tool is named `mcp_{server}__{tool}`, or as its server names it with `prefix: false`, and is
- * otherwise as its server describes it, in a form that clients accept. `version` is a hash of everything on offer, and of what servers sent
- * in another form: it changes exactly when any of it does.
+ * All shown tools, ordered by name. A tool is named `mcp_{server}__{tool}`, or as its server names it with `prefix: false`, and is
+ * otherwise as its server describes it, in a form that clients accept. `version` is a hash of everything that is shown, and of what servers
+ * sent in another form: it changes exactly when any of it does.
  */
 export interface Inventory {
   version: string;
@@ -32,10 +32,10 @@ export interface Inventory {
   hidden: Tool[];
   /** The tools that are neither listed nor called until their definitions are accepted, by their names here. */
   changed: ReadonlyMap<string, ChangedTool>;
-  /** The definitions as their servers sent them, of the tools above that are offered in another form, by their names here. */
+  /** The definitions as their servers sent them, of the tools above that are shown in another form, by their names here. */
   sent: ReadonlyMap<string, Tool>;
   /** The instructions, prompts and resources of the servers. */
-  offers: Offers;
+  mcpContent: McpContent;
   /** The server and the server's own name of each of its tools, by the name here. Tools of providers are not in it. */
   origins: ReadonlyMap<string, ToolOrigin>;
   renamed: RenamedTool[];
@@ -56,7 +56,7 @@ export interface ChangedTool {
 export interface WithheldDefinition extends DefinitionKey {
   server: string;
   what: DefinitionChange;
-  /** The hash of the definition that the server offers. */
+  /** The hash of the definition that the server lists. */
   hash: string;
 }
 
@@ -97,19 +97,19 @@ export interface RouteTarget {
   change?: DefinitionChange;
 }
 
-/** A server, or another source of tools, with everything that it offers. */
+/** A server, or another source of tools, with everything that it lists. */
 export interface ToolSource extends ToolList {
   name: string;
   /** True if its tools may be called by their exact names only. */
   isHidden?: boolean;
-  /** True if only definitions that match their pins are offered. */
+  /** True if only definitions that match their pins are shown. */
   arePinned?: boolean;
   /** False if its tools are to keep their own names. */
   prefix?: boolean;
   /** Its instructions, prompts and resources. */
-  offers?: OfferList;
+  mcpContent?: McpContentList;
   /** True if it has not listed all its prompts and resources yet. */
-  areOffersUntold?: boolean;
+  isMcpContentUntold?: boolean;
   /** True if it is disabled. */
   isDisabled?: boolean;
 }
@@ -177,7 +177,7 @@ export function buildInventory(
     a < b ? -1 : 1,
   )) {
     const own = isProvided ? undefined : sentBy.get(server)?.get(tool.name);
-    // It may lack what a tool has: it is compared, and never offered.
+    // It may lack what a tool has: it is compared, and never shown.
     if (own) sent.set(name, memory.named(own as Tool, name));
     if (change) changed.set(name, { server, what: change, tool: memory.named(tool, name) });
     else (hiding.has(server) && !isProvided ? hidden : tools).push(memory.named(tool, name));
@@ -190,28 +190,39 @@ export function buildInventory(
     }),
   );
   const sources = servers.filter(({ isDisabled }) => !isDisabled);
-  const offers = buildOffers(
-    sources.map((source) => ({ ...source, offers: source.offers ?? nothingOffered() })),
+  const mcpContent = buildMcpContent(
+    sources.map((source) => ({ ...source, mcpContent: source.mcpContent ?? emptyMcpContent() })),
     naming,
     memory.prompts,
   );
   const withheld = servers.flatMap(withheldOf);
-  const version = versionOf(memory.digests, { tools, hidden, sent, offers, origins, withheld });
+  const version = versionOf(memory.digests, { tools, hidden, sent, mcpContent, origins, withheld });
   const all = [...problemsOf([...servers, ...providers]), ...problems];
   return {
-    inventory: { version, tools, hidden, changed, sent, offers, origins, renamed, unprefixed, problems: all },
+    inventory: {
+      version,
+      tools,
+      hidden,
+      changed,
+      sent,
+      mcpContent,
+      origins,
+      renamed,
+      unprefixed,
+      problems: all,
+    },
     targets,
     withheld,
   };
 }
 
-function withheldOf({ name: server, changed, offers }: ToolSource): WithheldDefinition[] {
+function withheldOf({ name: server, changed, mcpContent }: ToolSource): WithheldDefinition[] {
   const all = (kind: DefinitionKey['kind'], definitions: ChangedDefinitions = new Map()) =>
     Array.from(definitions, ([name, { what, hash }]) => ({ server, kind, name, what, hash }));
   return [
     ...all('tool', changed),
-    ...all('prompt', offers?.changed),
-    ...all('instructions', offers?.changedInstructions),
+    ...all('prompt', mcpContent?.changed),
+    ...all('instructions', mcpContent?.changedInstructions),
   ];
 }
 
@@ -221,21 +232,25 @@ function versionOf(
     tools,
     hidden,
     sent,
-    offers,
+    mcpContent,
     origins,
     withheld,
-  }: Pick<Inventory, 'tools' | 'hidden' | 'sent' | 'offers' | 'origins'> & { withheld: WithheldDefinition[] },
+  }: Pick<Inventory, 'tools' | 'hidden' | 'sent' | 'mcpContent' | 'origins'> & {
+    withheld: WithheldDefinition[];
+  },
 ): string {
   const lists = [
-    offers.prompts.filter(({ change }) => !change).map(({ prompt }) => prompt),
-    offers.resources.map(({ resource }) => resource),
-    offers.templates.map(({ template }) => template),
+    mcpContent.prompts.filter(({ change }) => !change).map(({ prompt }) => prompt),
+    mcpContent.resources.map(({ resource }) => resource),
+    mcpContent.templates.map(({ template }) => template),
   ];
   const readOnly = [...origins].filter(([, origin]) => origin.readOnly).map(([name]) => name);
-  const sources = [...offers.prompts, ...offers.resources, ...offers.templates].map(({ server }) => server);
+  const sources = [...mcpContent.prompts, ...mcpContent.resources, ...mcpContent.templates].map(
+    ({ server }) => server,
+  );
   return digests.ofAll(
     [tools, hidden, [...sent.values()], ...lists],
-    [[...offers.servers].sort(), offers.instructions, sources, withheld, readOnly],
+    [[...mcpContent.servers].sort(), mcpContent.instructions, sources, withheld, readOnly],
   );
 }
 

@@ -2,12 +2,12 @@ import { matchesPattern } from '@signalbox/protocol';
 import type { McpServerConfig, ServerPolicy } from '../config/server-config.ts';
 import { limitsOf, type ServerLimits } from '../config/server-limits.ts';
 
-/** Chooses the tools of a server that are offered, by the server's own names or patterns with `*`. */
+/** Chooses the tools of a server that are shown, by the server's own names or patterns with `*`. */
 export type ToolFilter = Pick<ServerPolicy, 'includeTools' | 'excludeTools'>;
 
 /** A filter on its way through one list of tools. */
 export interface ToolSieve {
-  /** Returns true if the tool of this name is offered. */
+  /** Returns true if the tool of this name is shown. */
   passes: (name: string) => boolean;
   /** Returns the names and patterns of `includeTools` that no tool has matched. */
   unmatched: () => string[];

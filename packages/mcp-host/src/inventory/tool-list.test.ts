@@ -64,7 +64,7 @@ describe('reading a tool list', () => {
     expect(list.problems).toEqual([{ message: expect.stringContaining('repeats a cursor') }]);
   });
 
-  it('stops at pages without end, and reads no page after the last tool that is offered', async () => {
+  it('stops at pages without end, and reads no page after the last tool that is shown', async () => {
     let page = 0;
     const endless = async () => ({ tools: [tool(`t${page}`)], nextCursor: `${page++}` });
     const list = await readToolList(endless, { tools: 3 });
@@ -103,7 +103,7 @@ describe('reading a tool list', () => {
     ]);
   });
 
-  it('offers the first tools of a list that is too long as a whole, and counts the others', async () => {
+  it('shows the first tools of a list that is too long as a whole, and counts the others', async () => {
     const tools = ['a', 'b', 'c', 'd'].map((name) => tool(name, { description: 'x'.repeat(100) }));
     const list = await readToolList(pages({ first: { tools } }), { toolListBytes: 400 });
     expect(list.tools.map(({ name }) => name)).toEqual(['a', 'b']);

@@ -9,7 +9,7 @@ import { type ToolFilter, type ToolSieve, toolSieve } from './tool-filter.ts';
 /** The tools of a server in a form that clients accept, and the problems of those that were left out or mended. */
 export interface ToolList {
   tools: Tool[];
-  /** The definitions as the server sent them, by name, of tools that are offered in another form. */
+  /** The definitions as the server sent them, by name, of tools that are shown in another form. */
   sent?: ReadonlyMap<string, object>;
   problems: ToolProblem[];
   /** The hints that a tool's server declares and the host does not honour, by the name of the tool. */

@@ -13,7 +13,7 @@ const frame = 'mcp_'.length + '__'.length;
 export const smallestToolNameMax = frame + hashLength + 10;
 
 /**
- * Returns the name under which a server's tool is offered: `mcp_{server}__{tool}`. A name longer than `max` characters
+ * Returns the name under which a server's tool is shown: `mcp_{server}__{tool}`. A name longer than `max` characters
  * is cut and ends in a hash of both parts, so that it stays the same from run to run.
  */
 export function mcpToolName(server: string, tool: string, max = defaultToolNameMax): string {
@@ -63,7 +63,7 @@ export function mayBelongTo(server: string, name: string, prefix = true): boolea
 export interface ToolKey {
   server: string;
   tool: string;
-  /** False if it is to be offered under its own name. */
+  /** False if it is to be shown under its own name. */
   prefix?: boolean;
 }
 
@@ -127,7 +127,7 @@ export function whyRenamed(
     : 'another tool has the same name, as far as tool names go';
 }
 
-/** Returns true if a tool is offered under its own name: not if that would look like a tool of another server, or one of ours. */
+/** Returns true if a tool is shown under its own name: not if that would look like a tool of another server, or one of ours. */
 function hasOwnName({ tool, prefix }: ToolKey): boolean {
   if (prefix !== false) return false;
   const own = toolPart(tool);

@@ -13,7 +13,7 @@ export type Askable = Partial<Record<QuestionKind, Record<string, unknown>>>;
 /** The questions that an instance can be asked, and its knowledge of pages of MCP Apps, as MCP clients declare them. */
 export type Declared = Askable & { extensions?: Record<string, unknown> };
 
-/** The extension that says that a client shows pages of MCP Apps. Some servers offer pages only to clients that declare it. */
+/** The extension that says that a client shows pages of MCP Apps. Some servers list pages only to clients that declare it. */
 const pagesExtension = 'io.modelcontextprotocol/ui';
 const anyPages = { mimeTypes: ['text/html;profile=mcp-app'] };
 
@@ -34,7 +34,7 @@ export function declaredBy(
   client: Record<string, unknown> | undefined,
 ): Declared {
   if (share !== 'worker') return { ...only(questions, ofAnybody), ...showing(anyPages) };
-  // The instance that only lists the tools serves no caller, and should list the tools that the instances of all clients offer.
+  // The instance that only lists the tools serves no caller, and should list the tools that the instances of all clients list.
   if (instance === listingInstance) return { ...only(questions, everything), ...showing(anyPages) };
   const { extensions } = client ?? {};
   return {

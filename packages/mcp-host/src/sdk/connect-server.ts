@@ -1,7 +1,7 @@
 import type { Client, StreamableHTTPClientTransport, Transport } from '@modelcontextprotocol/client';
 import { SignalboxError, workerFaceCapability } from '@signalbox/protocol';
 import { within } from '@signalbox/serving';
-import type { HttpServerConfig, McpServerConfig } from '../config/server-config.ts';
+import type { HttpServerConfig, StdioServerConfig } from '../config/server-config.ts';
 import { listLimitsOf } from '../inventory/tool-filter.ts';
 import type { Declared } from '../questions/askable.ts';
 import type { ServerQuestions } from '../questions/server-questions.ts';
@@ -55,7 +55,7 @@ export interface ConnectOptions extends RequestLimits, ClientEvents, ClientQuest
  * a worker of Signalbox) or `server_failed`; no process is left then.
  */
 export async function connectServer(
-  config: McpServerConfig,
+  config: StdioServerConfig | HttpServerConfig,
   options: ConnectOptions,
 ): Promise<ServerConnection> {
   if (config.type === 'http') return connectHttp(config, options);
@@ -228,7 +228,7 @@ async function openHttp(
           ...own,
           declared,
           questions: options.questionsOf(declared),
-          onOffersChanged: () => {},
+          onMcpContentChanged: () => {},
           onResourceUpdated: () => {},
         }),
       onFailed: (reason) => options.onNoise(`no session of an older revision: ${reason}`),
@@ -238,7 +238,7 @@ async function openHttp(
 
 /**
  * Workaround for the SDK 2.4.0: it ignores the signal while it asks for the revision, so an abort closes the transport. Rejects with
- * `serves_itself` if the server is a worker's face: its tools are ours, and listing them would offer ours again, round after round.
+ * `serves_itself` if the server is a worker's face: its tools are ours, and listing them would list ours again, round after round.
  */
 async function shakeHands(
   client: Client,

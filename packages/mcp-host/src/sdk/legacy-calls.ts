@@ -1,5 +1,5 @@
 import type { JSONRPCMessage, JSONRPCResponse, Transport } from '@modelcontextprotocol/client';
-import type { CancelSignal, OfferMethod } from '@signalbox/protocol';
+import type { CancelSignal, McpContentMethod } from '@signalbox/protocol';
 import { PassingMap, timerMs } from '@signalbox/serving';
 import type { ServerAnswer, ToolRequest } from '../server-connection.ts';
 import type { ToolProgress } from '../tool-calls/index.ts';
@@ -48,7 +48,7 @@ export class LegacyCalls {
 
   /** Resolves with the whole result as the server sent it, except `resultType`, which those revisions don't know. */
   call(
-    method: 'tools/call' | OfferMethod,
+    method: 'tools/call' | McpContentMethod,
     params: Record<string, unknown>,
     { timeoutMs, signal, onProgress, meta }: ToolRequest,
   ): Promise<ServerAnswer> {

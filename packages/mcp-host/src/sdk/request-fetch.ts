@@ -117,7 +117,7 @@ function isRefusal(error: unknown): error is SignalboxError {
 
 /**
  * The specification asks for 404; several servers answer 400 to a session that they do not know. A refused first GET says nothing about the
- * session, only that the server offers no stream.
+ * session, only that the server lists no stream.
  */
 function isSessionRefusal(status: number, request: Headers, servedBefore: boolean): boolean {
   if (status !== 404 && status !== 400) return false;

@@ -24,7 +24,7 @@ export interface ClientEvents {
   /** Called when the server announces that its tools have changed. */
   onToolsChanged: () => void;
   /** Called when the server announces that its prompts or resources have changed. */
-  onOffersChanged: () => void;
+  onMcpContentChanged: () => void;
   /** Called when the server says that a resource has changed. */
   onResourceUpdated: (uri: string) => void;
   /** Called with each log message of the server. It may hold secrets. */
@@ -53,7 +53,7 @@ export function newClient(
   probeMs: number,
   {
     onToolsChanged,
-    onOffersChanged,
+    onMcpContentChanged,
     onResourceUpdated,
     onNoise,
     declared,
@@ -66,14 +66,14 @@ export function newClient(
     inputRequired: { autoFulfill: false },
     listChanged: {
       tools: { autoRefresh: false, debounceMs: 0, onChanged: onToolsChanged },
-      prompts: { autoRefresh: false, debounceMs: 0, onChanged: onOffersChanged },
-      resources: { autoRefresh: false, debounceMs: 0, onChanged: onOffersChanged },
+      prompts: { autoRefresh: false, debounceMs: 0, onChanged: onMcpContentChanged },
+      resources: { autoRefresh: false, debounceMs: 0, onChanged: onMcpContentChanged },
     },
   });
   // Some servers send the notification without having declared it.
   client.setNotificationHandler('notifications/tools/list_changed', onToolsChanged);
-  client.setNotificationHandler('notifications/prompts/list_changed', onOffersChanged);
-  client.setNotificationHandler('notifications/resources/list_changed', onOffersChanged);
+  client.setNotificationHandler('notifications/prompts/list_changed', onMcpContentChanged);
+  client.setNotificationHandler('notifications/resources/list_changed', onMcpContentChanged);
   client.setNotificationHandler('notifications/resources/updated', ({ params }) =>
     onResourceUpdated(params.uri),
   );

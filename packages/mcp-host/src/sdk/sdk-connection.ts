@@ -8,9 +8,9 @@ import {
   type CallRound,
   isAtLeast,
   isJsonObject,
+  type McpContentMethod,
   type McpLogLevel,
   type McpLogMessage,
-  type OfferMethod,
   SignalboxError,
   type Tool,
   tasksExtension,
@@ -18,7 +18,12 @@ import {
 import { abortSignalOf } from '@signalbox/protocol/internal';
 import { timerMs } from '@signalbox/serving';
 import type { EntryPage } from '../inventory/entry-list.ts';
-import { type OfferLimits, offerLists, type ReadOffers, readOfferList } from '../inventory/offer-list.ts';
+import {
+  type McpContentLimits,
+  mcpContentLists,
+  type ReadMcpContent,
+  readMcpContent,
+} from '../inventory/mcp-content-list.ts';
 import { readToolList, type ToolList, type ToolListLimits, type ToolPage } from '../inventory/tool-list.ts';
 import type { AskedOfServer, ServerQuestions } from '../questions/server-questions.ts';
 import type { RequestLimits, ServerAnswer, ServerConnection, ToolRequest } from '../server-connection.ts';
@@ -44,7 +49,7 @@ type Peer = Pick<ServerConnection, 'pid' | 'isOpen' | 'stderrTail' | 'close'>;
 
 /** The bounds of a session's lists, and the parts that make and answer its requests. */
 export interface SdkConnectionParts {
-  limits: ToolListLimits & OfferLimits;
+  limits: ToolListLimits & McpContentLimits;
   questions: ServerQuestions;
   onLogMessage: (message: McpLogMessage) => void;
   legacyCalls?: LegacyCalls;
@@ -56,7 +61,7 @@ export class SdkConnection implements ServerConnection {
   readonly #client: Client;
   readonly #peer: Peer;
   readonly #loss: SessionLoss;
-  readonly #limits: ToolListLimits & OfferLimits;
+  readonly #limits: ToolListLimits & McpContentLimits;
   /** Asks the callers; `undefined` for a server of the 2026 revision, whose questions end its answers. */
   readonly #questions: ServerQuestions | undefined;
   /** The shorter way for calls; `undefined` if the revision or the transport doesn't allow it. */
@@ -126,11 +131,11 @@ export class SdkConnection implements ServerConnection {
     return list;
   }
 
-  async listOffers(limits: RequestLimits): Promise<ReadOffers> {
+  async listMcpContent(limits: RequestLimits): Promise<ReadMcpContent> {
     const signal = AbortSignal.any([limits.signal, AbortSignal.timeout(limits.timeoutMs)]);
     const capabilities = this.#client.getServerCapabilities();
-    const list = await readOfferList(
-      (name, cursor) => this.#offerPage(name, cursor, { ...limits, signal }),
+    const list = await readMcpContent(
+      (name, cursor) => this.#mcpContentPage(name, cursor, { ...limits, signal }),
       (capability) => capabilities?.[capability] !== undefined,
       this.#limits,
       (thrown) => `could not be listed: ${failureOf(thrown).reason}`,
@@ -160,7 +165,11 @@ export class SdkConnection implements ServerConnection {
     );
   }
 
-  request(method: OfferMethod, params: Record<string, unknown>, request: ToolRequest): Promise<ServerAnswer> {
+  request(
+    method: McpContentMethod,
+    params: Record<string, unknown>,
+    request: ToolRequest,
+  ): Promise<ServerAnswer> {
     return this.#askable({ name: method, args: params }, request, (sent) =>
       this.#legacyCalls
         ? this.#legacyCalls.call(method, params, sent)
@@ -256,12 +265,12 @@ export class SdkConnection implements ServerConnection {
     }
   }
 
-  async #offerPage(
-    list: keyof typeof offerLists,
+  async #mcpContentPage(
+    list: keyof typeof mcpContentLists,
     cursor: string | undefined,
     limits: RequestLimits,
   ): Promise<EntryPage> {
-    const { method, field } = offerLists[list];
+    const { method, field } = mcpContentLists[list];
     const params = cursor === undefined ? {} : { cursor };
     const page = await this.#client.request({ method, params }, untouched, sdkLimits(limits));
     const raw = (page[rawResult] as Record<string, unknown> | undefined) ?? page;
@@ -279,7 +288,7 @@ export class SdkConnection implements ServerConnection {
   }
 
   #requestThroughSdk(
-    method: 'tools/call' | OfferMethod,
+    method: 'tools/call' | McpContentMethod,
     given: Record<string, unknown>,
     request: ToolRequest,
   ): Promise<ServerAnswer> {

@@ -7,7 +7,7 @@ import type { McpServerConfig } from '../config/server-config.ts';
 import { type EffectivePolicy, policyOf } from '../config/server-policy.ts';
 import { judgeServer } from '../config/server-secrets.ts';
 import type { SeenDefinition, ServerDefinitions } from '../definitions/server-definitions.ts';
-import { nothingOffered, type OfferList, type ReadOffers } from '../inventory/offer-list.ts';
+import { emptyMcpContent, type McpContentList, type ReadMcpContent } from '../inventory/mcp-content-list.ts';
 import { listLimitsOf } from '../inventory/tool-filter.ts';
 import type { ToolList } from '../inventory/tool-list.ts';
 import { QuestionCounts } from '../questions/question-counts.ts';
@@ -19,13 +19,13 @@ import {
   type ToolCallResult,
   unreachable,
 } from '../tool-calls/index.ts';
+import type { InstanceSupervisor } from './instances/instance-supervisor.ts';
 import { ServerInstances } from './instances/server-instances.ts';
-import type { SupervisedSession } from './instances/supervised-session.ts';
-import { OfferedLists, type ReadLists } from './offered-lists.ts';
 import { ResourceFollowers } from './resource-followers.ts';
 import { readServerCard } from './server-card.ts';
 import type { ServerDeps } from './server-deps.ts';
 import { bestState, type ServerState, type ServerStatus, statusOf, type ToolGap } from './server-status.ts';
+import { type ReadLists, ShownLists } from './shown-lists.ts';
 import {
   noCallerError,
   noSlotError,
@@ -50,7 +50,7 @@ export class HostedServer {
   readonly #policy: EffectivePolicy;
   readonly #calls: ServerCalls;
   readonly #authorizer: Authorizer | undefined;
-  readonly #lists: OfferedLists;
+  readonly #lists: ShownLists;
   readonly #followers = new ResourceFollowers();
   readonly #questions: QuestionCounts;
   readonly #instances: ServerInstances;
@@ -62,7 +62,7 @@ export class HostedServer {
   #cardRead: Promise<void> = Promise.resolve();
   #slotWait: SlotWait | undefined;
 
-  /** `inherited` is offered as its list of tools until it has listed them. */
+  /** `inherited` is shown as its list of tools until it has listed them. */
   constructor(name: string, config: McpServerConfig, deps: ServerDeps, inherited?: ToolList) {
     this.name = name;
     this.config = config;
@@ -71,19 +71,19 @@ export class HostedServer {
     this.#calls = new ServerCalls(config, deps);
     if (config.type === 'http' && config.auth) this.#authorizer = deps.authorizerFor?.(name, config);
     const { pins, tell, onChanged } = deps;
-    this.#lists = new OfferedLists(
+    this.#lists = new ShownLists(
       { server: name, arePinned: config.definitions === 'pin', inherited, signal: this.#ended.signal },
       { pins, tell, onChanged, onStale: () => this.#calls.forgetAnswers() },
     );
     if (config.disabled) this.#halted = 'disabled';
     const onRead = (read: ReadLists) => this.#lists.meet(read);
     const onList = (list: ToolList) => this.#lists.takeTools(list);
-    const onOffers = (offers: ReadOffers) => this.#lists.takeOffers(offers);
+    const onMcpContent = (mcpContent: ReadMcpContent) => this.#lists.takeMcpContent(mcpContent);
     const onUpdated = (key: string, uri: string) => {
       if (this.#followers.tell(key, uri)) this.#calls.forgetAnswers();
     };
     const followedBy = (key: string) => this.#followers.urisOf(key);
-    const events = { onRead, onList, onOffers, onUpdated, followedBy, onReady: () => this.#noteSignIn() };
+    const events = { onRead, onList, onMcpContent, onUpdated, followedBy, onReady: () => this.#noteSignIn() };
     this.#questions = new QuestionCounts({ server: name, now: deps.now, log: deps.log });
     const facts = { name, config, authorizer: this.#authorizer, questions: this.#questions };
     this.#instances = new ServerInstances({ ...facts, ...events }, deps);
@@ -126,31 +126,31 @@ export class HostedServer {
   }
 
   /** The last good tool list, with the server's own problem while there is one. */
-  get offer(): ToolList {
+  get tools(): ToolList {
     if (this.#halted === 'disabled') return { tools: [], problems: [] };
-    const { problems, ...offered } = this.#offered;
+    const { problems, ...tools } = this.#listed;
     const own = this.problem === undefined ? [] : [{ message: this.problem }];
-    return { ...offered, problems: [...own, ...problems] };
+    return { ...tools, problems: [...own, ...problems] };
   }
 
-  /** The tools that a server which replaces this one offers until it has listed its own. */
+  /** The tools that a server which replaces this one shows until it has listed its own. */
   get heritage(): ToolList {
-    const { tools, sent, changed } = this.offer;
+    const { tools, sent, changed } = this.tools;
     return { tools: tools.filter(({ name }) => !changed?.has(name)), ...(sent && { sent }), problems: [] };
   }
 
   /** Its prompts, resources and instructions, as far as they are known. */
-  get offers(): OfferList {
-    return this.#halted === 'disabled' ? nothingOffered() : this.#lists.offers;
+  get mcpContent(): McpContentList {
+    return this.#halted === 'disabled' ? emptyMcpContent() : this.#lists.mcpContent;
   }
 
   /** True if it has listed all its prompts and resources, or is not asked for them. */
-  get areOffersTold(): boolean {
-    return this.#halted === 'disabled' || this.#lists.areOffersTold;
+  get isMcpContentTold(): boolean {
+    return this.#halted === 'disabled' || this.#lists.isMcpContentTold;
   }
 
   /** The last good tool list, with the problems of the list, of the other lists and of the card. */
-  get #offered(): ToolList {
+  get #listed(): ToolList {
     if (this.#halted === 'disabled') return { tools: [], problems: [] };
     return this.#lists.tools;
   }
@@ -158,18 +158,18 @@ export class HostedServer {
   /** The present problem of the server, if it has one. */
   get problem(): string | undefined {
     if (this.#halted) return unavailableProblem(this.#halted);
-    const sessions = this.#instances.all.map(({ session }) => session);
-    const ready = sessions.find(({ state }) => state === 'ready');
+    const supervisors = this.#instances.all.map(({ supervisor }) => supervisor);
+    const ready = supervisors.find(({ state }) => state === 'ready');
     if (ready) return ready.problem;
     if (this.#slotWait) return noSlotProblem;
-    const failing = sessions.find(({ problem }) => problem !== undefined)?.problem;
+    const failing = supervisors.find(({ problem }) => problem !== undefined)?.problem;
     return failing ?? (this.#lists.isKnown ? undefined : 'not available: it has not started yet');
   }
 
   /** The error for a call of a tool that the server could not list. */
   get unlistedError(): ToolCallError {
     const { lastError } = this.#instances;
-    const outage = this.#instances.all.findLast(({ session }) => session.outage)?.session.outage;
+    const outage = this.#instances.all.findLast(({ supervisor }) => supervisor.outage)?.supervisor.outage;
     return (
       unavailableError(this.name, this.state, lastError) ??
       unreachable(this.name, lastError ?? 'it has not started yet', outage)
@@ -178,7 +178,7 @@ export class HostedServer {
 
   /** Returns the status of the server. */
   status(): ServerStatus {
-    const { tools, problems, changed } = this.#offered;
+    const { tools, problems, changed } = this.#listed;
     return statusOf({
       name: this.name,
       config: this.config,
@@ -217,7 +217,7 @@ export class HostedServer {
     if (this.isKnown || this.#halted) return;
     const instance = this.#instances.obtain(this.#listingKey);
     instance?.occupy();
-    await instance?.session.connection(timeoutMs, signal);
+    await instance?.supervisor.connection(timeoutMs, signal);
     instance?.vacate();
   }
 
@@ -233,8 +233,8 @@ export class HostedServer {
     if (key === undefined) return { error: noCallerError(this.name, this.#policy.share) };
     const instance = this.#instances.obtain(key, round?.clientCapabilities);
     if (!instance) return { error: noSlotError(this.name, this.#deps.slots.max) };
-    const { session } = instance;
-    if (session.isGivenUp) return { error: this.#givenUpError(session) };
+    const { supervisor } = instance;
+    if (supervisor.isGivenUp) return { error: this.#givenUpError(supervisor) };
     instance.occupy();
     // A call goes on while its caller is asked, and keeps its instance.
     const onAsked = (asking: AskingCall): void => {
@@ -245,7 +245,7 @@ export class HostedServer {
     try {
       const barred = this.#lists.definitions && (() => this.#lists.changeOf(call));
       const { tool, method, args, options, deadline } = call;
-      const ended = await this.#calls.call(session, {
+      const ended = await this.#calls.call(supervisor, {
         tool,
         method,
         args,
@@ -254,8 +254,8 @@ export class HostedServer {
         barred,
         onAsked,
       });
-      const gaveUpMeanwhile = session.isGivenUp && 'error' in ended && isUnsent(ended);
-      return gaveUpMeanwhile ? { error: this.#givenUpError(session) } : ended;
+      const gaveUpMeanwhile = supervisor.isGivenUp && 'error' in ended && isUnsent(ended);
+      return gaveUpMeanwhile ? { error: this.#givenUpError(supervisor) } : ended;
     } finally {
       instance.vacate();
     }
@@ -307,7 +307,7 @@ export class HostedServer {
   }
 
   /**
-   * Replaces the server's sessions and forgets its failures, counters, cached answers and access tokens. The hints of its next list are
+   * Replaces the server's instances and forgets its failures, counters, cached answers and access tokens. The hints of its next list are
    * honoured.
    */
   async reload(): Promise<void> {
@@ -319,7 +319,7 @@ export class HostedServer {
     this.#isSignedIn = false;
     this.#instances.reload();
     await this.begin();
-    await Promise.all(this.#instances.all.map(({ session }) => session.attempted));
+    await Promise.all(this.#instances.all.map(({ supervisor }) => supervisor.attempted));
     this.#deps.onChanged();
   }
 
@@ -350,7 +350,7 @@ export class HostedServer {
     this.#deps.tell({ server: this.name, change: 'signed_in' });
   }
 
-  #givenUpError({ state, lastError }: SupervisedSession): ToolCallError {
+  #givenUpError({ state, lastError }: InstanceSupervisor): ToolCallError {
     return unavailableError(this.name, state, lastError)!;
   }
 
@@ -363,7 +363,7 @@ export class HostedServer {
     this.#slotWait?.stop();
     if (this.#halted) return;
     const instance = this.#instances.obtain(this.#listingKey);
-    if (instance) return instance.session.attempted;
+    if (instance) return instance.supervisor.attempted;
     const { promise: ended, resolve } = Promise.withResolvers<void>();
     const unsubscribe = this.#deps.slots.onSlotFree(() => {
       this.#slotWait = undefined;

@@ -4,6 +4,7 @@ import type { HostTuning } from '../config/host-tuning.ts';
 import type { HttpServerConfig } from '../config/server-config.ts';
 import type { HostEvent } from '../host-event.ts';
 import type { WaitingCalls } from '../questions/waiting-calls.ts';
+import type { ConnectRemote } from '../remote/remote-connection.ts';
 import type { Authorizer } from '../server-auth/index.ts';
 import type { ListReadings } from './list-readings.ts';
 import type { ProcessSlots } from './processes/process-slots.ts';
@@ -42,6 +43,8 @@ export interface ServerDeps {
   dataFolderOf: (server: string) => string | undefined;
   /** Returns the access to a server that has `auth`. */
   authorizerFor: ((name: string, config: HttpServerConfig) => Authorizer | undefined) | undefined;
+  /** Finds the servers that orchestrators with labels host. */
+  connectRemote: ConnectRemote | undefined;
   /** Keeps the pins of servers with `definitions: pin`. */
   pins: DefinitionPins | undefined;
   /** Called when the tools or problems of a server may have changed. */

@@ -33,7 +33,9 @@ export interface ServerStatus extends CallStats {
   name: string;
   /** The best state of any instance. */
   state: ServerState;
-  transport: 'stdio' | 'http';
+  transport: McpServerConfig['type'];
+  /** The label of the orchestrator that hosts a server elsewhere. */
+  label?: string;
   share: ServerSharing;
   lazy: boolean;
   /** The number of instances that are starting, ready or backing off. */
@@ -137,6 +139,7 @@ export function statusOf(facts: StatusFacts): ServerStatus {
     name,
     state,
     transport: config.type,
+    ...(config.type === 'remote' && { label: config.label }),
     share,
     lazy,
     instances: instances.filter((instance) => isUp.has(instance.state)).length,

@@ -16,7 +16,7 @@ export class ServerTools {
     this.#standIn = standIn;
   }
 
-  /** The list to offer; empty while nothing is known. */
+  /** The list to show; empty while nothing is known. */
   get current(): ToolList {
     return this.#listed ?? this.#standIn ?? nothing;
   }
@@ -26,7 +26,7 @@ export class ServerTools {
     return (this.#listed ?? this.#standIn) !== undefined;
   }
 
-  /** Takes the list of the server's card, which is offered until the server lists its tools. */
+  /** Takes the list of the server's card, which is shown until the server lists its tools. */
   setCard(list: ToolList): void {
     this.#standIn = list;
   }

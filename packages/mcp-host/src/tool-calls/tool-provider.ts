@@ -8,7 +8,7 @@ export interface ToolProblem {
   message: string;
   /** True if its definition is withheld until it is accepted. */
   isWithheld?: true;
-  /** True if it is offered, in a form that clients accept. */
+  /** True if it is shown, in a form that clients accept. */
   isMended?: true;
 }
 
@@ -24,7 +24,7 @@ export interface ToolProvider {
   readonly name: string;
   /** Returns the tools under their final names, which belong to no server; the same array until something changes. */
   tools(): readonly Tool[];
-  /** Returns the problems: the tools that could not be offered, and the reasons. */
+  /** Returns the problems: the tools that could not be shown, and the reasons. */
   problems(): readonly ToolProblem[];
   /** Returns the secrets that it sends to services, so that they can be hidden elsewhere. */
   secrets(): readonly NamedSecret[];

@@ -79,7 +79,7 @@ export function sendApprovalNotes(
     },
     { withArguments: true },
   );
-  const text = `${agent} (role ${role}) wants to call ${tool}, which needs a decision. See all arguments: signalbox approvals show ${id}. Decide: signalbox approve ${id}, or signalbox deny ${id} --reason "…"`;
+  const text = `${agent} (role ${role}) wants to call ${tool}${approval.host === undefined ? '' : ` on host ${approval.host}`}, which needs a decision. See all arguments: signalbox approvals show ${id}. Decide: signalbox approve ${id}, or signalbox deny ${id} --reason "…"`;
   const body = { text, approval };
   const ttlMs = Math.max(1, record.deadlineAt - now());
   for (const to of recipients) {

@@ -42,6 +42,16 @@ export function endBy(
   }
 }
 
+/** Binds an approval to a definition, and to the host of its server if that is not this orchestrator. */
+export function boundDefinition(hash: string, host: string | undefined): string {
+  return host === undefined ? hash : `${hash}@${host}`;
+}
+
+/** Returns the host in what an approval is bound to. A hash has no `@`. */
+function hostIn(definitionHash: string): string | undefined {
+  return definitionHash.split('@')[1];
+}
+
 /** Describes how a call differs from the one that an approval applies to; `undefined` if it is the same. */
 export function differenceFrom(
   bound: BoundCall,
@@ -52,6 +62,8 @@ export function differenceFrom(
   if (bound.tool !== call.tool) return `its tool was '${bound.tool}' and is '${call.tool}'`;
   // While the tool's server is away, the definition of the tool is unknown.
   const isChanged = call.definitionHash !== undefined && bound.definitionHash !== call.definitionHash;
+  if (isChanged && hostIn(bound.definitionHash) !== hostIn(call.definitionHash ?? ''))
+    return `the server of '${bound.tool}' moved to another host`;
   // It comes first, since another definition may rewrite the same arguments in another way.
   if (isChanged) return `the definition of '${bound.tool}' changed`;
   if (bound.argumentsHash !== call.argumentsHash) return 'its arguments changed';
@@ -99,6 +111,7 @@ export function shownApproval(
   }: { withArguments: boolean; brief?: boolean } & CallerLeft,
 ): Approval {
   const { end, meta, hidden } = record;
+  const host = hostIn(record.definitionHash);
   const longest = Math.max(record.arguments.length, meta?.length ?? 0);
   const isCut = brief && longest > briefArgumentsLength;
   const beginningOf = (text: string): string => (brief ? text.slice(0, briefArgumentsLength) : text);
@@ -109,6 +122,7 @@ export function shownApproval(
     agent: record.agent,
     role: record.role,
     ...(record.server !== undefined && { server: record.server }),
+    ...(host !== undefined && { host }),
     tool: record.tool,
     ...(withArguments && {
       arguments: beginningOf(record.arguments),

@@ -6,17 +6,30 @@ import { closest } from 'fastest-levenshtein';
 import type { Catalog, RoleView } from '../catalog/catalog.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 
+interface Admitted {
+  tool: Tool;
+  refusal?: undefined;
+  isForbidden?: undefined;
+}
+
+interface Refused {
+  tool?: undefined;
+  refusal: ToolCallError;
+  isForbidden: boolean;
+}
+
 /**
  * Returns the tool if `role` may call it now, or else the error for the caller. The error for a forbidden tool is the same whether the tool
- * exists or not, and it suggests only tools that the role sees. `runs` is set for the next round of a running call: that may continue even
- * if the definition of its tool is withheld by now.
+ * exists or not, and it suggests only tools that the role sees. `isForbidden` says whether the allowlist allows it: a rule by annotations
+ * can't before the server has listed the tool. `runs` is set for the next round of a running call: that may continue even if the definition
+ * of its tool is withheld by now.
  */
 export function admit(
   catalog: Catalog,
   role: string,
   name: string,
   { runs = false }: { runs?: boolean } = {},
-): { tool: Tool; refusal?: undefined } | { tool?: undefined; refusal: ToolCallError } {
+): Admitted | Refused {
   const view = catalog.view(role);
   // A view holds only tools that the allowlist allows.
   const listed = view.find(name);
@@ -36,28 +49,26 @@ export function admit(
       ? `The most similar tool you may call is '${nearest}'.`
       : 'You may call no tools at present.',
   };
-  if (!isAllowed) {
-    return {
-      refusal: toolCallError(
-        'permission_denied',
-        `tool '${name}' is not allowed for role '${role}'`,
-        options,
-      ),
-    };
-  }
-  const changed = inventory.changed.get(name);
-  if (changed && runs) return { tool: changed.tool };
-  if (changed) return { refusal: definitionChangedError('tool', name, changed.server, changed.what) };
+  const isForbidden = !isAllowed;
   const missing = missingServer(inventory, name);
+  if (isForbidden && !(missing && catalog.allowlist.isByAnnotations(role))) {
+    const message = `tool '${name}' is not allowed for role '${role}'`;
+    return { refusal: toolCallError('permission_denied', message, options), isForbidden };
+  }
+  const changed = isAllowed ? inventory.changed.get(name) : undefined;
+  if (changed && runs) return { tool: changed.tool };
+  if (changed)
+    return { refusal: definitionChangedError('tool', name, changed.server, changed.what), isForbidden };
   if (missing) {
     const message = `server '${missing.server}' has not listed its tools yet: ${missing.message}`;
     const hint = runs ? undefined : 'The call was not made. Try again later, or use another tool.';
     const { mayHaveRun } = options;
     return {
       refusal: toolCallError('mcp_server_unreachable', message, { mayHaveRun, ...(hint && { hint }) }),
+      isForbidden,
     };
   }
-  return { refusal: toolCallError('tool_not_found', `there is no tool '${name}'`, options) };
+  return { refusal: toolCallError('tool_not_found', `there is no tool '${name}'`, options), isForbidden };
 }
 
 /** Refuses a role the reply to a call that was made under another role, unless it may make that call itself. */
@@ -67,8 +78,8 @@ export function refusalOfReply(
   call: { role: string; tool: string },
 ): ToolCallError | undefined {
   if (call.role === role) return undefined;
-  const { refusal } = admit(catalog, role, call.tool);
-  return refusal?.code === 'permission_denied' ? refusal : undefined;
+  const { refusal, isForbidden } = admit(catalog, role, call.tool);
+  return isForbidden ? refusal : undefined;
 }
 
 /** Refuses the reply in the journal, or the kept result, to a role that may not see it. Both stay there. */

@@ -43,7 +43,7 @@ export interface CatalogTracker {
 
 /** Follows the host's inventory until it is stopped. `now` is in epoch milliseconds, `monotonic` in monotonic ones. */
 export function trackCatalog(
-  client: BrokerClient,
+  client: Pick<BrokerClient, 'agent' | 'listConnected' | 'deliver'>,
   host: McpHost,
   initial: ToolPolicy,
   { log, now, monotonic }: { log: Log; now: () => number; monotonic: () => number },

@@ -1,7 +1,7 @@
 import type { Inventory } from '@signalbox/mcp-host';
 import type { Tool } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
-import { admit } from '../calls/tool-refusals.ts';
+import { admit, maySeeReply } from '../calls/tool-refusals.ts';
 import { wholePolicy } from '../operator/policy.ts';
 import { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
 import { createCatalog, type RoleView, viewChange } from './catalog.ts';
@@ -18,7 +18,7 @@ const inventory = (version: string, tools: Tool[], hidden: Tool[] = []): Invento
   hidden,
   changed: new Map(),
   sent: new Map(),
-  offers: { prompts: [], resources: [], templates: [], instructions: [], servers: [], untold: [] },
+  mcpContent: { prompts: [], resources: [], templates: [], instructions: [], servers: [], untold: [] },
   origins: new Map(),
   renamed: [],
   unprefixed: [],
@@ -133,21 +133,32 @@ test('a search finds only what its view holds', async () => {
 
 test('a tool of a server that has not come up yet is unreachable, not unknown', () => {
   const problems = [{ server: 'Far.Away', message: 'not available: it has not started yet' }];
-  const offered = inventory('1', [tool('mcp_files__read')]);
+  const shown = inventory('1', [tool('mcp_files__read')]);
   const everything = wholePolicy({
     allowlist: RoleToolAllowlist.fromEntries([['reader', ['mcp_files__*']]]),
   });
-  const catalog = createCatalog({ ...offered, problems }, everything);
+  const catalog = createCatalog({ ...shown, problems }, everything);
   expect(admit(catalog, 'other', 'mcp_far_away__look').refusal).toMatchObject({
     code: 'mcp_server_unreachable',
     retryable: true,
     may_have_run: false,
   });
   expect(admit(catalog, 'reader', 'mcp_far_away__look').refusal?.code).toBe('permission_denied');
+  // Only a listed tool has annotations. Until then nobody else's reply is shown, either.
+  const byAnnotations = wholePolicy({
+    allowlist: RoleToolAllowlist.fromEntries([['reader', ['mcp_files__*', { annotations: 'readOnly' }]]]),
+  });
+  const later = createCatalog({ ...shown, problems }, byAnnotations);
+  expect(admit(later, 'reader', 'mcp_far_away__look')).toMatchObject({
+    refusal: { code: 'mcp_server_unreachable' },
+    isForbidden: true,
+  });
+  expect(maySeeReply(later, 'reader', { role: 'other', tool: 'mcp_far_away__look' })).toBe(false);
+  expect(admit(later, 'reader', 'mcp_nowhere__look').refusal?.code).toBe('permission_denied');
   for (const [name, inventoryThen] of [
-    ['mcp_near__look', { ...offered, problems }],
-    ['mcp_files__lok', { ...offered, problems: [{ server: 'files', message: 'its list is old' }] }],
-    ['mcp_files2__x', { ...offered, problems: [{ server: 'files2', tool: 'y', message: 'left out' }] }],
+    ['mcp_near__look', { ...shown, problems }],
+    ['mcp_files__lok', { ...shown, problems: [{ server: 'files', message: 'its list is old' }] }],
+    ['mcp_files2__x', { ...shown, problems: [{ server: 'files2', tool: 'y', message: 'left out' }] }],
   ] as const) {
     const then = createCatalog({ ...inventoryThen, problems: [...inventoryThen.problems] }, everything);
     expect(admit(then, 'other', name).refusal?.code).toBe('tool_not_found');
@@ -164,10 +175,13 @@ test('a list that keeps changing delays no other list of its server', () => {
     announcements.inventoryChanged({ inventory: shown, catalog: createCatalog(shown, files) });
   for (const version of ['0', '1', '2', '3', '4']) show(inventory(version, [tool('files_read', version)]));
   expect(announced).toEqual(['0', '1', '2', '3']);
-  const { offers, ...same } = inventory('5', [tool('files_read', '4')]);
+  const { mcpContent, ...same } = inventory('5', [tool('files_read', '4')]);
   show({
     ...same,
-    offers: { ...offers, prompts: [{ server: '', own: 'new', prompt: { name: 'new' }, isHidden: false }] },
+    mcpContent: {
+      ...mcpContent,
+      prompts: [{ server: '', own: 'new', prompt: { name: 'new' }, isHidden: false }],
+    },
   });
   expect(announced.at(-1)).toBe('5');
   announcements.stop();

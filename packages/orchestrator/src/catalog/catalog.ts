@@ -1,18 +1,22 @@
 import type { Inventory } from '@signalbox/mcp-host';
 import { ClientForms } from '@signalbox/mcp-host/argument-check';
 import { ToolDigests } from '@signalbox/mcp-host/tool-calls';
-import { type OfferedKinds, type Tool, withAskDeadline, withClientForms } from '@signalbox/protocol';
+import { type McpContentKinds, type Tool, withAskDeadline, withClientForms } from '@signalbox/protocol';
 import { type ApprovalPolicy, mayAsk } from '../approvals/ask-rules.ts';
-import { offersOfRole, type RoleOffers, withReadablePages } from '../offers/role-offers.ts';
-import type { OfferRules } from '../offers/route-offer.ts';
-import { noPages, pageOf, toolPages } from '../offers/tool-pages.ts';
+import { mcpContentOfRole, type RoleMcpContent, withReadablePages } from '../mcp-content/role-mcp-content.ts';
+import type { McpContentRules } from '../mcp-content/route-mcp-content.ts';
+import { noPages, pageOf, toolPages } from '../mcp-content/tool-pages.ts';
 import type { ToolPolicy } from '../operator/policy.ts';
 import { withKeptResults } from '../results/output-schema.ts';
 import { type ResultRules, resultRuleOf } from '../results/result-rules.ts';
 import type { MailboxRule } from '../roles/mailbox-rules.ts';
-import { RoleOfferAllowlist } from '../roles/role-offer-allowlist.ts';
+import { McpContentAllowlist } from '../roles/mcp-content-allowlist.ts';
 import type { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
-import { createOfferIndex, type FoundOffers, type OfferIndex } from '../search/offer-index.ts';
+import {
+  createMcpContentIndex,
+  type FoundMcpContent,
+  type McpContentIndex,
+} from '../search/mcp-content-index.ts';
 import { createToolIndex, type FoundTool, type ToolIndex } from '../search/tool-index.ts';
 
 /** The part of a catalog that one role sees. */
@@ -21,7 +25,7 @@ export interface RoleView {
   version: string;
   tools: readonly Tool[];
   /** The prompts, resources, templates and instructions that the role sees. */
-  offers: RoleOffers;
+  mcpContent: RoleMcpContent;
   /**
    * True if the role may also call tools that no list shows, or whose definitions are withheld: calls of these get an error that names
    * them.
@@ -36,7 +40,7 @@ export interface RoleView {
   /** Finds up to `limit` tools that match the words of a query, best first. */
   search(query: string, limit: number): Promise<FoundTool[]>;
   /** Finds up to `limit` prompts, and as many resources and templates, best first. A kind that the role has none of is left out. */
-  searchOffers(query: string, limit: number): Promise<Partial<FoundOffers>>;
+  searchMcpContent(query: string, limit: number): Promise<Partial<FoundMcpContent>>;
 }
 
 /** An inventory under an allowlist, as each role sees it. A view is made when it is first needed, and kept. */
@@ -47,7 +51,7 @@ export interface Catalog {
   /** The rules which decide what results of each role are kept. */
   readonly results: ResultRules;
   /** The rules by which requests for resources and prompts find their servers. */
-  readonly offerRules: OfferRules;
+  readonly mcpContentRules: McpContentRules;
   /** Returns what `role` sees. */
   view(role: string): RoleView;
   /** Returns the view of all listed tools, which no allowlist restricts. */
@@ -58,20 +62,21 @@ export interface Catalog {
 
 /**
  * Creates the catalog of one inventory, whose tools already bear the operator's lists of what may be repeated. Tools whose calls may have
- * to wait for a decision show the longest wait, and those that some clients would not show as they are meant bear forms for these. Without an entry in `mailbox`, a role sees all mailbox tools.
+ * to wait for a decision show the longest wait, and those that some clients would not show as they are meant bear forms for these. Without
+ * an entry in `mailbox`, a role sees all mailbox tools.
  */
 export function createCatalog(
   inventory: Inventory,
-  { allowlist, offers: offerAllowlist, mailbox, approvals, results }: Omit<ToolPolicy, 'repeat'>,
+  { allowlist, mcpContent: mcpContentAllowlist, mailbox, approvals, results }: Omit<ToolPolicy, 'repeat'>,
   { digests = new ToolDigests(), clientForms = new ClientForms() } = {},
 ): Catalog {
   const views = new Map<string, RoleView>();
   const byName = new Map([...inventory.tools, ...inventory.hidden].map((tool) => [tool.name, tool]));
   // A call of a withheld tool is answered with the reason.
   const unlisted = [...inventory.hidden.map(({ name }) => name), ...inventory.changed.keys()];
-  const offerRules = {
-    offers: inventory.offers,
-    allowlist: offerAllowlist,
+  const mcpContentRules = {
+    mcpContent: inventory.mcpContent,
+    allowlist: mcpContentAllowlist,
     pages: toolPages(inventory, allowlist),
   };
   let everything: RoleView | undefined;
@@ -85,7 +90,7 @@ export function createCatalog(
     allowlist,
     approvals,
     results,
-    offerRules,
+    mcpContentRules,
     view(role) {
       let view = views.get(role);
       if (!view) {
@@ -95,16 +100,16 @@ export function createCatalog(
         const own = Object.hasOwn(mailbox, role) ? mailbox[role] : undefined;
         const keepsResults = resultRuleOf(results, role) !== undefined;
         const allowed = allowlist.filterManifest(role, inventory.tools, inventory.origins);
-        const readable = withReadablePages(offerRules, role, allowed, inventory.origins);
+        const readable = withReadablePages(mcpContentRules, role, allowed, inventory.origins);
         const formed = readable.map((tool) => withClientForms(tool, clientForms.of(tool.inputSchema).forms));
         const tools = withAskDeadlines(keepsResults ? formed.map(withKeptResults) : formed, role);
-        const offered = offersOfRole(offerRules, role, usesToolOf(inventory, tools));
+        const shown = mcpContentOfRole(mcpContentRules, role, usesToolOf(inventory, tools));
         // Kept results and the pages of tools are read as resources.
-        const offers =
+        const mcpContent =
           keepsResults || tools.some((tool) => pageOf(tool) !== undefined)
-            ? { ...offered, kinds: { ...offered.kinds, resources: true as const } }
-            : offered;
-        view = createView({ tools, offers, hasUnlisted, mailbox: own ?? {}, keepsResults }, digests);
+            ? { ...shown, kinds: { ...shown.kinds, resources: true as const } }
+            : shown;
+        view = createView({ tools, mcpContent, hasUnlisted, mailbox: own ?? {}, keepsResults }, digests);
         views.set(role, view);
       }
       return view;
@@ -112,13 +117,13 @@ export function createCatalog(
     everything() {
       const { tools } = inventory;
       const rules = {
-        offers: inventory.offers,
-        allowlist: RoleOfferAllowlist.unrestricted(),
+        mcpContent: inventory.mcpContent,
+        allowlist: McpContentAllowlist.unrestricted(),
         pages: noPages,
       };
-      const offers = offersOfRole(rules, '', () => true);
+      const mcpContent = mcpContentOfRole(rules, '', () => true);
       everything ??= createView(
-        { tools, offers, hasUnlisted: unlisted.length > 0, mailbox: {}, keepsResults: false },
+        { tools, mcpContent, hasUnlisted: unlisted.length > 0, mailbox: {}, keepsResults: false },
         digests,
       );
       return everything;
@@ -134,18 +139,18 @@ function usesToolOf({ origins }: Inventory, tools: readonly Tool[]): (server: st
 }
 
 function createView(
-  shown: Pick<RoleView, 'tools' | 'offers' | 'hasUnlisted' | 'mailbox' | 'keepsResults'>,
+  shown: Pick<RoleView, 'tools' | 'mcpContent' | 'hasUnlisted' | 'mailbox' | 'keepsResults'>,
   digests: ToolDigests,
 ): RoleView {
-  const { tools, offers, hasUnlisted, mailbox, keepsResults } = shown;
-  const { prompts, resources, templates, kinds, instructions } = offers;
+  const { tools, mcpContent, hasUnlisted, mailbox, keepsResults } = shown;
+  const { prompts, resources, templates, kinds, instructions } = mcpContent;
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   const version = digests.ofAll(
     [tools, prompts, resources, templates],
     [hasUnlisted, mailbox.tools, mailbox.unreadHint, kinds, instructions, keepsResults],
   );
   let index: Promise<ToolIndex> | undefined;
-  let offerIndex: Promise<OfferIndex> | undefined;
+  let mcpContentIndex: Promise<McpContentIndex> | undefined;
   return {
     version,
     ...shown,
@@ -154,10 +159,10 @@ function createView(
       index ??= createToolIndex(tools);
       return (await index).search(query, limit);
     },
-    async searchOffers(query, limit) {
+    async searchMcpContent(query, limit) {
       if (Object.keys(kinds).length === 0) return {};
-      offerIndex ??= createOfferIndex(offers);
-      const found = (await offerIndex).search(query, limit);
+      mcpContentIndex ??= createMcpContentIndex(mcpContent);
+      const found = (await mcpContentIndex).search(query, limit);
       return {
         ...(kinds.prompts && { prompts: found.prompts }),
         ...(kinds.resources && { resources: found.resources }),
@@ -167,7 +172,10 @@ function createView(
 }
 
 /** Returns the kinds beside tools in which two views differ. */
-export function changedKinds({ offers: before }: RoleView, { offers: after }: RoleView): OfferedKinds {
+export function changedKinds(
+  { mcpContent: before }: RoleView,
+  { mcpContent: after }: RoleView,
+): McpContentKinds {
   const differ = (one: unknown, other: unknown) => JSON.stringify(one) !== JSON.stringify(other);
   const { resources, templates } = before;
   return {

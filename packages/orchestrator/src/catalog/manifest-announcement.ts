@@ -11,7 +11,7 @@ const maxNames = 1000;
 const noNames: ViewChange = { added: [], removed: [], changed: [] };
 
 /** An inventory, and the catalog that a policy makes of it. */
-interface Offered {
+interface InventoryAndCatalog {
   inventory: Inventory;
   catalog: Catalog;
 }
@@ -24,8 +24,8 @@ export class ManifestAnnouncements {
   readonly #announce: (before: Catalog | undefined, after: Catalog) => void;
   readonly #monotonic: () => number;
   readonly #pace = new AnnouncementPace();
-  #latest: Offered | undefined;
-  #announced: Offered | undefined;
+  #latest: InventoryAndCatalog | undefined;
+  #announced: InventoryAndCatalog | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   /** `announce` announces what differs between two catalogs. `monotonic` is in milliseconds. */
@@ -35,7 +35,7 @@ export class ManifestAnnouncements {
   }
 
   /** Announces the catalog of a new inventory, now or when the lists that changed may be heard again. */
-  inventoryChanged(latest: Offered): void {
+  inventoryChanged(latest: InventoryAndCatalog): void {
     const before = this.#latest;
     this.#latest = latest;
     if (before) this.#pace.changed(changedLists(before.inventory, latest.inventory), this.#monotonic());
@@ -43,7 +43,7 @@ export class ManifestAnnouncements {
   }
 
   /** Announces the catalog of a new policy. */
-  policyChanged(latest: Offered): void {
+  policyChanged(latest: InventoryAndCatalog): void {
     this.#latest = latest;
     this.#announceLatest();
   }
@@ -80,8 +80,8 @@ function changedLists(before: Inventory, after: Inventory): string[] {
   return [...keys].filter((key) => !isSameList(listsBefore.get(key) ?? [], listsAfter.get(key) ?? []));
 }
 
-/** Returns what each server offers of each kind: a server that changes one list has not changed another. */
-function listsOf({ tools, hidden, changed, offers, origins }: Inventory): Map<string, unknown[]> {
+/** Returns what each server lists of each kind: a server that changes one list has not changed another. */
+function listsOf({ tools, hidden, changed, mcpContent, origins }: Inventory): Map<string, unknown[]> {
   const found = new Map<string, unknown[]>();
   const add = (kind: string, server: string, ...what: unknown[]): void => {
     const key = `${kind} ${server}`;
@@ -91,10 +91,10 @@ function listsOf({ tools, hidden, changed, offers, origins }: Inventory): Map<st
   };
   for (const tool of [...tools, ...hidden]) add('tools', origins.get(tool.name)?.server ?? '', tool);
   for (const [name, { server }] of changed) add('tools', server, 'withheld', name);
-  for (const { server, prompt, change } of offers.prompts) add('prompts', server, prompt, change);
-  for (const { server, resource } of offers.resources) add('resources', server, resource);
-  for (const { server, template } of offers.templates) add('resources', server, template);
-  for (const { server, text } of offers.instructions) add('instructions', server, text);
+  for (const { server, prompt, change } of mcpContent.prompts) add('prompts', server, prompt, change);
+  for (const { server, resource } of mcpContent.resources) add('resources', server, resource);
+  for (const { server, template } of mcpContent.templates) add('resources', server, template);
+  for (const { server, text } of mcpContent.instructions) add('instructions', server, text);
   return found;
 }
 
@@ -112,7 +112,7 @@ function isSameList(list: readonly unknown[], other: readonly unknown[]): boolea
  * tools the workers have. The events are ephemeral; a worker that misses one asks for its manifest when it reconnects.
  */
 export async function announceCatalog(
-  client: BrokerClient,
+  client: Pick<BrokerClient, 'agent' | 'listConnected' | 'deliver'>,
   before: Catalog | undefined,
   after: Catalog,
   log: Log,

@@ -50,7 +50,7 @@ export class ServerFigures {
   }
 }
 
-/** Returns the calls of each server. Calls of tools that no hosted server offers, such as capabilities, count under `other`. */
+/** Returns the calls of each server. Calls of tools that no hosted server lists, such as capabilities, count under `other`. */
 function loadSamples(
   loads: readonly { name: string; running: number; waiting: number }[],
   what: 'running' | 'waiting',

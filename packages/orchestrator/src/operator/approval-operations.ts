@@ -135,8 +135,8 @@ export async function answerDecide(
           definitionHash: record.definitionHash,
           createdAt: at,
           until: at + forMs,
-          // It ends with the token of the person, and not with a session of a browser.
-          by: { ...by, tokenId: asker.token.session_of ?? asker.token.id },
+          // It ends with the token of the person, and not with a sign-in of a browser.
+          by: { ...by, tokenId: asker.token.sign_in_of ?? asker.token.id },
           ...why,
         };
   if (standing && approvals.standing().length >= maxStanding)

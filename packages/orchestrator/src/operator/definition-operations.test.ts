@@ -3,14 +3,14 @@ import { type DefinitionsReply, definitionsReplySchema, type McpReply } from '@s
 import { expect, test } from 'vitest';
 import { answerAcceptDefinitions, answerDefinitions } from './definition-operations.ts';
 
-/** Makes a host whose server `s` offers these definitions, all of them changed from `old`. */
+/** Makes a host whose server `s` lists these definitions, all of them changed from `old`. */
 function hostWith(values: Readonly<Record<string, unknown>>, pinned: unknown = 'old') {
   const accepted: string[] = [];
   const definitions = (): HostedDefinition[] =>
     Object.entries(values).map(([name, value]) => ({
       ...{ server: 's', kind: 'tool', name, as: `mcp_s__${name}`, state: 'changed' },
       pin: { kind: 'tool', name, hash: 'h-old', at: 1 },
-      offered: { kind: 'tool', name, hash: `h-${JSON.stringify(value).slice(0, 20)}`, value },
+      listed: { kind: 'tool', name, hash: `h-${JSON.stringify(value).slice(0, 20)}`, value },
     }));
   const host = {
     definitions,

@@ -93,7 +93,7 @@ export async function answerAcceptDefinitions(
   if (withheld.length === 0)
     return invalid(`field 'server': nothing${what} of server '${server}' is withheld`);
   const moved = invalid(
-    `field 'seen': what server '${server}' offers is not what was looked at; nothing was accepted`,
+    `field 'seen': what server '${server}' lists is not what was looked at; nothing was accepted`,
     'Look again, and accept what you see then.',
   );
   if (seenText(withheld) !== seen) return moved;
@@ -122,7 +122,7 @@ async function reportsOf(
     left -= sizeOf(brief);
     if (left < 0) break;
     const { differences, more } = diff
-      ? definitionDiff(await host.pinnedValue(one.server, one), one.offered?.value, diff)
+      ? definitionDiff(await host.pinnedValue(one.server, one), one.listed?.value, diff)
       : { differences: undefined, more: 0 };
     const size = differences ? sizeOf(differences) : 0;
     const isFitting = differences !== undefined && size <= left;
@@ -136,7 +136,7 @@ function sizeOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
-function reportOf({ server, kind, name, as, state, pin, offered }: HostedDefinition): DefinitionReport {
+function reportOf({ server, kind, name, as, state, pin, listed }: HostedDefinition): DefinitionReport {
   return {
     ...{ server, kind, name, state },
     ...(as !== undefined && { as }),
@@ -147,7 +147,7 @@ function reportOf({ server, kind, name, as, state, pin, offered }: HostedDefinit
         ...(pin.isDamaged && { damaged: true as const }),
       },
     }),
-    ...(offered && { offered: offered.hash }),
+    ...(listed && { listed: listed.hash }),
   };
 }
 
@@ -194,12 +194,12 @@ function invalid(message: string, hint?: string): McpReply {
 
 /** Lists the withheld definitions in the form in which they are accepted. */
 function withheldAmong(definitions: readonly HostedDefinition[]): SeenDefinition[] {
-  return definitions.flatMap(({ kind, name, state, offered }) =>
-    offered && (state === 'changed' || state === 'new') ? [{ kind, name, hash: offered.hash }] : [],
+  return definitions.flatMap(({ kind, name, state, listed }) =>
+    listed && (state === 'changed' || state === 'new') ? [{ kind, name, hash: listed.hash }] : [],
   );
 }
 
-/** Returns a short text that identifies these definitions, each as its server offers it. Another set has another text. */
+/** Returns a short text that identifies these definitions, each as its server lists it. Another set has another text. */
 function seenText(definitions: readonly SeenDefinition[]): string {
   const keys = definitions.map(({ kind, name, hash }) => JSON.stringify([kind, name, hash])).sort();
   return createHash('sha256').update(JSON.stringify(keys)).digest('base64url').slice(0, 22);

@@ -1,4 +1,5 @@
 import { type ExplainRequest, type Explanation, type McpReply, permissionsOfRole } from '@signalbox/protocol';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import {
   type ApprovalPolicy,
   type AskExplanation,
@@ -78,7 +79,7 @@ function nameOf(catalog: Catalog, named: string): string {
   const { changed, origins } = catalog.inventory;
   if (catalog.tool(named) || changed.has(named) || named.includes('*')) return named;
   const meant = [...origins].flatMap(([name, { server, tool }]) =>
-    named === tool || named === `${server}:${tool}` ? [name] : [],
+    named === tool || named === `${server}:${tool}` || named === toolLabel({ tool: name }) ? [name] : [],
   );
   const all = catalog.everything();
   const listed = meant.filter((name) => all.find(name) !== undefined);

@@ -2,7 +2,7 @@ import { type MatrixReply, permissionsOfRole } from '@signalbox/protocol';
 import { explainAsk } from '../approvals/ask-rules.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 
-/** Says of every tool that is offered which listed roles may call it, and for which of them a person is asked. */
+/** Says of every tool that is shown which listed roles may call it, and for which of them a person is asked. */
 export function matrixOf(catalog: Catalog): MatrixReply {
   const { allowlist, approvals } = catalog;
   const { origins } = catalog.inventory;

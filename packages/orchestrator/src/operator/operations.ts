@@ -25,8 +25,8 @@ import type { RoleView } from '../catalog/catalog.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import { missingServersOf } from '../catalog/missing-servers.ts';
 import type { HeldCalls } from '../holds/held-calls.ts';
-import { answerPageTool } from '../offers/page-tool.ts';
-import type { Subscriptions } from '../offers/subscriptions.ts';
+import { answerPageTool } from '../mcp-content/page-tool.ts';
+import type { Subscriptions } from '../mcp-content/subscriptions.ts';
 import type { ManifestPages } from '../pages/manifest-pages.ts';
 import { answerCancelTask, answerTask, type TaskDeps } from '../tasks/answer-task.ts';
 import {
@@ -44,7 +44,7 @@ import {
   answerDefinitions,
   type DefinitionOperationDeps,
 } from './definition-operations.ts';
-import { explainOffer } from './explain-offer.ts';
+import { explainMcpContent } from './explain-mcp-content.ts';
 import { explainTool } from './explain-tool.ts';
 import { matrixOf } from './matrix.ts';
 import {
@@ -81,7 +81,10 @@ export interface OperationDeps
 /**
  * A request for any operation except a tool call or one of its rounds, other requests to a hosted server, and a question of an agent's CLI.
  */
-type OperationRequest = Exclude<McpRequest, { op: 'call' | 'request' | 'ask_permission' | 'update_task' }>;
+type OperationRequest = Exclude<
+  McpRequest,
+  { op: 'call' | 'request' | 'ask_permission' | 'update_task' | 'hosted' | 'hosted_list' }
+>;
 
 /** Answers a request for any of these operations. The role that the broker attests decides what the asker may see and do. Never rejects. */
 export async function answerOperation(
@@ -157,7 +160,7 @@ function auditOperation(
     case 'servers':
     case 'explain':
     case 'matrix':
-    case 'explain_offer':
+    case 'explain_mcp_content':
     case 'discover':
     case 'approvals':
     case 'standing_approvals':
@@ -253,8 +256,8 @@ async function answerAllowed(
       return { data: matrixOf(await catalogs.current()) };
     case 'samples':
       return { data: await deps.samples.read(request) };
-    case 'explain_offer':
-      return await explainOffer(deps, request);
+    case 'explain_mcp_content':
+      return await explainMcpContent(deps, request);
     case 'approvals':
       return await answerApprovals(deps, asker, request);
     case 'standing_approvals':
@@ -309,6 +312,6 @@ async function findTools(
       ...(description !== undefined && { description: description.slice(0, descriptionLength) }),
       score,
     })),
-    ...(await view.searchOffers(query, limit)),
+    ...(await view.searchMcpContent(query, limit)),
   };
 }

@@ -3,8 +3,8 @@ import { type ApprovalPolicy, noApprovals } from '../approvals/ask-rules.ts';
 import { type CallBudgets, checkBudgets } from '../budgets/call-budgets.ts';
 import { checkResultRules, type ResultRules } from '../results/result-rules.ts';
 import type { MailboxRules } from '../roles/mailbox-rules.ts';
+import { McpContentAllowlist } from '../roles/mcp-content-allowlist.ts';
 import type { RepeatLists } from '../roles/repeat-lists.ts';
-import { RoleOfferAllowlist } from '../roles/role-offer-allowlist.ts';
 import { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
 import { checkServerLimits, type ServerLimits } from '../scheduling/call-limits.ts';
 
@@ -16,7 +16,7 @@ export interface Policy {
   /** The tools that each role may use. */
   allowlist: RoleToolAllowlist;
   /** The prompts and resources that each role may use. */
-  offers: RoleOfferAllowlist;
+  mcpContent: McpContentAllowlist;
   /** Tools that may or must not be called again. These lists override the declarations of their servers. */
   repeat: RepeatLists;
   /** The budgets of tool calls. */
@@ -35,15 +35,15 @@ export interface Policy {
 export type ToolPolicy = Omit<Policy, 'budgets' | 'serverConcurrency'>;
 
 /**
- * Completes a policy. Without an allowlist, every role may use every tool, prompt and resource. With one but without `offers`, no role may
- * use any prompt or resource. No other rule restricts anything by default.
+ * Completes a policy. Without an allowlist, every role may use every tool, prompt and resource. With one but without `mcpContent`, no role
+ * may use any prompt or resource. No other rule restricts anything by default.
  */
 export function wholePolicy(rules: Partial<Policy> = {}): Policy {
   return {
     allowlist: RoleToolAllowlist.unrestricted(),
-    offers: rules.allowlist
-      ? RoleOfferAllowlist.fromEntries([], { unlisted: 'deny' })
-      : RoleOfferAllowlist.unrestricted(),
+    mcpContent: rules.allowlist
+      ? McpContentAllowlist.fromEntries([], { unlisted: 'deny' })
+      : McpContentAllowlist.unrestricted(),
     repeat: {},
     budgets: {},
     serverConcurrency: {},

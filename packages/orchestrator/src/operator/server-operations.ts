@@ -3,6 +3,7 @@ import type { McpHost, ServerStatus } from '@signalbox/mcp-host';
 import { memoryOf } from '@signalbox/mcp-host/internal';
 import {
   type DiscoverRequest,
+  type HostReport,
   type McpReply,
   type Sender,
   type ServerReply,
@@ -40,8 +41,12 @@ export interface ServerOperationDeps {
   catalogs: Pick<CatalogTracker, 'changesOf' | 'unshownOf'>;
   /** Returns which files of other clients can't be read now, and why. */
   unreadFiles: (() => readonly string[]) | undefined;
+  /** Reports the orchestrators with labels, whose servers this one offers. */
+  hosts: (() => HostReport[]) | undefined;
   /** Why the newest configuration is not in force; `undefined` if it is. */
   configProblem: () => ServersReply['config_problem'];
+  /** The keys of the configuration that a restart puts in force; `undefined` if there are none. */
+  restartNeeded: () => ServersReply['restart_needed'];
   /** The longest reply that can be delivered, in bytes. */
   maxReplyBytes: () => number;
 }
@@ -56,7 +61,9 @@ export async function answerServers(deps: ServerOperationDeps, asker: Sender): P
   const servers = asker.role === 'operator' ? reports : reports.map(withoutDetails);
   const { all, count } = deps.holds;
   const unread = asker.role === 'operator' ? (deps.unreadFiles?.() ?? []) : [];
+  const hosts = deps.hosts?.() ?? [];
   const configProblem = deps.configProblem();
+  const restartNeeded = deps.restartNeeded();
   const { waiting = 0, oldestAt, deadlineAt } = deps.approvals?.summary() ?? {};
   const data: ServersReply = {
     servers,
@@ -67,8 +74,10 @@ export async function answerServers(deps: ServerOperationDeps, asker: Sender): P
     },
     calls_held: count,
     ...(deps.results && { kept_results: keptResults(deps.results.summary()) }),
+    ...(hosts.length > 0 && { hosts }),
     ...(unread.length > 0 && { unread_files: unread.slice(0, maxUnreadFiles) }),
     ...(configProblem && { config_problem: configProblem }),
+    ...(restartNeeded && { restart_needed: restartNeeded }),
     ...(all.length > 0 && { holds: all.map(holdText) }),
   };
   return { data };
@@ -108,7 +117,7 @@ export async function answerServer(
 }
 
 /**
- * Lists the tools that every server offers now. Servers that were not needed yet are started for this. A cursor requests a further page of
+ * Lists the tools that every server lists now. Servers that were not needed yet are started for this. A cursor requests a further page of
  * the last answer.
  */
 export async function answerDiscover(
@@ -149,6 +158,7 @@ async function reportOf(
     name,
     state: status.state,
     transport: status.transport,
+    ...(status.label !== undefined && { host: status.label }),
     share: status.share,
     lazy: status.lazy,
     instances: status.instances,

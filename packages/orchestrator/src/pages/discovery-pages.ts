@@ -12,7 +12,7 @@ const descriptionLength = 500;
 /** The most tools of one entry. A server with more has several entries, so that each fits into a page. */
 const toolsPerEntry = 100;
 
-/** Returns the offers of the servers page by page. The list of an asker is kept for thirty seconds. */
+/** Returns the lists of the servers page by page. The list of an asker is kept for thirty seconds. */
 export class DiscoveryPages {
   readonly #maxReplyBytes: () => number;
   readonly #kept: KeptLists<{ tag: string; pages: ServerEntry[][] }>;
@@ -22,7 +22,7 @@ export class DiscoveryPages {
     this.#kept = new KeptLists(now);
   }
 
-  /** Answers with the first page of the servers' present offers. */
+  /** Answers with the first page of the servers' present lists. */
   first(asker: string, servers: readonly DiscoveredServer[]): McpReply {
     const pages = splitPages(servers.flatMap(entriesOf), this.#maxReplyBytes());
     const kept = { tag: pageTag(randomUUID()), pages };

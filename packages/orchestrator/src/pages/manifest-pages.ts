@@ -55,14 +55,14 @@ export class ManifestPages {
   }
 
   #page(role: string, view: RoleView, page: number): Manifest {
-    const { version, offers, hasUnlisted, mailbox, keepsResults } = view;
+    const { version, mcpContent, hasUnlisted, mailbox, keepsResults } = view;
     const { tools: mailboxTools, unreadHint } = mailbox;
     const pages = this.#pagesOf(view);
     return {
       version,
       ...pages[page]!,
-      ...(Object.keys(offers.kinds).length > 0 && { offers: offers.kinds }),
-      ...(page === 0 && offers.instructions.length > 0 && { instructions: [...offers.instructions] }),
+      ...(Object.keys(mcpContent.kinds).length > 0 && { mcp_content: mcpContent.kinds }),
+      ...(page === 0 && mcpContent.instructions.length > 0 && { instructions: [...mcpContent.instructions] }),
       ...(page + 1 < pages.length && { cursor: writeCursor({ tag: tagOf(role, view), page: page + 1 }) }),
       ...(hasUnlisted && { has_unlisted: true }),
       ...(mailboxTools !== undefined && { mailbox: mailboxTools && [...mailboxTools] }),
@@ -82,8 +82,8 @@ export class ManifestPages {
 }
 
 /** Returns the lists of a view as one list, in the order of its pages. */
-function itemsOf({ tools, offers }: RoleView): ListItem[] {
-  const { prompts, resources, templates } = offers;
+function itemsOf({ tools, mcpContent }: RoleView): ListItem[] {
+  const { prompts, resources, templates } = mcpContent;
   return [
     ...tools.map((tool): ListItem => ['tools', tool]),
     ...prompts.map((prompt): ListItem => ['prompts', prompt]),

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '@signalbox/client';
@@ -9,7 +10,6 @@ import { keptFileParts } from './kept-file.ts';
 import { KeptResult } from './kept-result.ts';
 import { previewOf } from './preview.ts';
 import { documentsOf } from './result-documents.ts';
-import { newResultId } from './result-id.ts';
 import { marksOf } from './text-marks.ts';
 
 /** The options of {@link ResultStore.open}. */
@@ -395,4 +395,9 @@ function shortageText({ unit, of, limit, isFinal }: Shortage<'results' | 'bytes'
 
 function textOf({ agent, requestId }: CallKey): string {
   return `${agent} ${requestId}`;
+}
+
+/** Makes the id of a kept result, 22 characters that nobody can guess. */
+function newResultId(): string {
+  return randomBytes(16).toString('base64url');
 }

@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest';
 import { allowlistWarnings } from './allowlist-warnings.ts';
-import { RoleOfferAllowlist } from './role-offer-allowlist.ts';
+import { McpContentAllowlist } from './mcp-content-allowlist.ts';
 import { RoleToolAllowlist } from './role-tool-allowlist.ts';
 
-const offers = {
+const mcpContent = {
   prompts: [{ server: 'mail', own: 'draft', prompt: { name: 'mcp_mail__draft' }, isHidden: false }],
   resources: [{ server: 'files', resource: { uri: 'file:///docs/a', name: 'a' }, isHidden: true }],
   templates: [{ server: 'db', template: { uriTemplate: 'db://{table}', name: 'table' }, isHidden: false }],
 };
 
-const warningsOf = (prompts: string[], resources: string[], known: object = { offers }) =>
+const warningsOf = (prompts: string[], resources: string[], known: object = { mcpContent }) =>
   allowlistWarnings(
     RoleToolAllowlist.unrestricted(),
     { tools: [], ...known },
-    { offers: RoleOfferAllowlist.fromEntries([['reader', { prompts, resources }]]) },
+    { mcpContent: McpContentAllowlist.fromEntries([['reader', { prompts, resources }]]) },
   );
 
 test('Patterns of prompts and resources that match something, if only something hidden or a template, are no problem.', () => {
@@ -39,12 +39,12 @@ test('Patterns of prompts and resources that match nothing are warned about with
     },
     expect.objectContaining({ kind: 'resource', pattern: 'db:file:///docs/a' }),
   ]);
-  const none = { offers: { prompts: [], resources: [], templates: [] } };
+  const none = { mcpContent: { prompts: [], resources: [], templates: [] } };
   expect(warningsOf([], ['a:b'], none)[0]?.message).toContain('no resources are known');
 });
 
 test('A pattern of everything is no problem, although there may be nothing yet.', () => {
-  const none = { offers: { prompts: [], resources: [], templates: [] } };
+  const none = { mcpContent: { prompts: [], resources: [], templates: [] } };
   expect(warningsOf(['*'], ['*:*'], none)).toEqual([]);
 });
 

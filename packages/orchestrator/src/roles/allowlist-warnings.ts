@@ -1,9 +1,9 @@
-import type { Offers } from '@signalbox/mcp-host';
+import type { McpContent } from '@signalbox/mcp-host';
 import { closest } from 'fastest-levenshtein';
 import type { CallBudgets } from '../budgets/call-budgets.ts';
+import type { McpContentAllowlist } from './mcp-content-allowlist.ts';
 import type { RepeatLists } from './repeat-lists.ts';
 import { matchesResource, mayMeanResourceOf } from './resource-pattern.ts';
-import type { RoleOfferAllowlist } from './role-offer-allowlist.ts';
 import type { RoleToolAllowlist, ToolOrigins } from './role-tool-allowlist.ts';
 import { matchesTool } from './tool-pattern.ts';
 
@@ -26,7 +26,7 @@ export interface KnownNames {
   tools: readonly string[];
   origins?: ToolOrigins;
   /** Prompts, resources and templates. Without them, patterns of prompts and resources are not checked. */
-  offers?: Pick<Offers, 'prompts' | 'resources' | 'templates'>;
+  mcpContent?: Pick<McpContent, 'prompts' | 'resources' | 'templates'>;
   /** The roles that tokens have. Without them, roles are not checked. */
   roles?: readonly string[];
 }
@@ -38,8 +38,8 @@ export function allowlistWarnings(
   {
     repeat = {},
     budgets = {},
-    offers,
-  }: { repeat?: RepeatLists; budgets?: CallBudgets; offers?: RoleOfferAllowlist } = {},
+    mcpContent,
+  }: { repeat?: RepeatLists; budgets?: CallBudgets; mcpContent?: McpContentAllowlist } = {},
 ): AllowlistWarning[] {
   const isUnknownRole = (role: string) => known.roles !== undefined && !known.roles.includes(role);
   const warnings: AllowlistWarning[] = [];
@@ -50,7 +50,7 @@ export function allowlistWarnings(
     warnings.push(...unmatched(texts, tools, { role }));
     if (texts.length < patterns.length) warnings.push(...withoutReadOnly(role, known.origins));
   }
-  if (known.offers && offers) warnings.push(...offerWarnings(offers, known.offers));
+  if (known.mcpContent && mcpContent) warnings.push(...mcpContentWarnings(mcpContent, known.mcpContent));
   const lists = { safeToRepeat: repeat.safe, neverRepeat: repeat.never };
   for (const [list, patterns = []] of Object.entries(lists))
     warnings.push(...unmatched(patterns, tools, { list }));
@@ -77,9 +77,9 @@ function knownTools({ tools, origins }: KnownNames): KnownThings {
   };
 }
 
-function offerWarnings(
-  allowlist: RoleOfferAllowlist,
-  { prompts, resources, templates }: NonNullable<KnownNames['offers']>,
+function mcpContentWarnings(
+  allowlist: McpContentAllowlist,
+  { prompts, resources, templates }: NonNullable<KnownNames['mcpContent']>,
 ): AllowlistWarning[] {
   const knownPrompts: KnownThings = {
     kind: 'prompt',

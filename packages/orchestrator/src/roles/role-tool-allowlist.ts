@@ -73,6 +73,11 @@ export class RoleToolAllowlist {
     return patterns.some((pattern) => mayMeanToolOf(pattern, server));
   }
 
+  /** Tells whether a role has a rule by annotations, which decides only about tools that are listed. */
+  isByAnnotations(role: string | undefined): boolean {
+    return this.#patternsOf(role)?.some((pattern) => typeof pattern !== 'string') ?? false;
+  }
+
   /** Answers like {@link allows}, and adds the reason: the first pattern that matches, or why none does. */
   explain(role: string | undefined, tool: string, origin?: ToolOrigin): AllowlistRule {
     if (role === 'observer') return { allowed: false, rule: 'an observer uses no tool' };
@@ -81,8 +86,7 @@ export class RoleToolAllowlist {
     if (!patterns) return { allowed: false, rule: unlistedRule(role, this.#patterns.keys()) };
     const pattern = patterns.find((one) => allowsTool(one, tool, origin));
     if (pattern !== undefined) return { allowed: true, rule: `roles.${role}.tools: ${ruleText(pattern)}` };
-    const byAnnotation = patterns.some((one) => typeof one !== 'string');
-    const pins = byAnnotation
+    const pins = this.isByAnnotations(role)
       ? '; { annotations: readOnly } matches what a server with definitions: pin declares readOnlyHint: true'
       : '';
     const why = patterns.length === 0 ? 'empty list' : `no pattern matches${pins}`;

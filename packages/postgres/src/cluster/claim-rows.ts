@@ -9,14 +9,16 @@ export class ClaimRows {
 
   constructor(database: PostgresDatabase) {
     const isMeant =
-      'inbox = ANY($1::text[]) AND session IS NOT NULL AND ($2::bigint[] IS NULL OR session = ANY($2))';
-    this.#claims = database.statement(`UPDATE @claim SET session = NULL, was_out = true WHERE ${isMeant}`);
+      'inbox = ANY($1::text[]) AND incarnation IS NOT NULL AND ($2::bigint[] IS NULL OR incarnation = ANY($2))';
+    this.#claims = database.statement(
+      `UPDATE @claim SET incarnation = NULL, was_out = true WHERE ${isMeant}`,
+    );
     this.#keys = database.statement(`DELETE FROM @key_member WHERE ${isMeant}`);
   }
 
-  /** Frees the claims of these sessions in inboxes, or those of all sessions. */
-  free(transaction: Transaction, inboxes: readonly string[], sessions?: readonly number[]): void {
-    const values = [inboxes, sessions ?? null];
+  /** Frees the claims of these incarnations in inboxes, or those of all incarnations. */
+  free(transaction: Transaction, inboxes: readonly string[], incarnations?: readonly number[]): void {
+    const values = [inboxes, incarnations ?? null];
     transaction.write(this.#claims, values);
     transaction.write(this.#keys, values);
   }

@@ -19,7 +19,7 @@ interface Asked {
 
 interface InboxRow {
   name: string;
-  session: number | null;
+  incarnation: number | null;
   members: number[] | null;
   takenSeq: number;
 }
@@ -31,7 +31,7 @@ interface InboxRow {
  */
 export class HeldInboxes {
   readonly #database: PostgresDatabase;
-  readonly #session: number;
+  readonly #incarnation: number;
   readonly #wakeUps: WakeUps;
   readonly #claims: ClaimRows;
   readonly #lock: Statement;
@@ -41,20 +41,20 @@ export class HeldInboxes {
 
   constructor(
     database: PostgresDatabase,
-    { session, wakeUps, claims }: { session: number; wakeUps: WakeUps; claims: ClaimRows },
+    { incarnation, wakeUps, claims }: { incarnation: number; wakeUps: WakeUps; claims: ClaimRows },
   ) {
     this.#database = database;
-    this.#session = session;
+    this.#incarnation = incarnation;
     this.#wakeUps = wakeUps;
     this.#claims = claims;
     // One statement makes and locks the rows: housekeeping removes idle rows, also one that was made a moment ago.
     this.#lock = database.statement(
       `INSERT INTO @inbox AS i (name) SELECT unnest($1::text[]) ON CONFLICT (name) DO UPDATE SET name = i.name
-       RETURNING name, session, members, taken_seq AS "takenSeq"`,
+       RETURNING name, incarnation, members, taken_seq AS "takenSeq"`,
     );
     this.#save = database.statement(
       `UPDATE @inbox i SET
-         session = CASE k.wish WHEN 'take' THEN $3::bigint WHEN 'give_back' THEN nullif(i.session, $3) END,
+         incarnation = CASE k.wish WHEN 'take' THEN $3::bigint WHEN 'give_back' THEN nullif(i.incarnation, $3) END,
          members = CASE k.wish WHEN 'take' THEN NULL WHEN 'give_back' THEN nullif(array_remove(i.members, $3), '{}')
            ELSE array_append(array_remove(i.members, $3), $3) END,
          taken_seq = CASE k.wish WHEN 'take' THEN i.head_seq ELSE i.taken_seq END
@@ -135,8 +135,8 @@ export class HeldInboxes {
   }
 
   /**
-   * Takes, joins and gives back inboxes in a transaction. Returns the wake-ups of the other brokers whose inboxes have changed, and for each
-   * granted request the highest number that may have been handed out before.
+   * Takes, joins and gives back inboxes in a transaction. Returns the wake-ups of the other brokers whose inboxes have changed, and for
+   * each granted request the highest number that may have been handed out before.
    */
   async #take(
     transaction: Transaction,
@@ -144,31 +144,31 @@ export class HeldInboxes {
     asked: ReadonlyMap<string, Asked>,
   ): Promise<{ wakeUps: WakeUp[]; takenSeqs: ReadonlyMap<string, number> }> {
     const rows = await transaction.query<InboxRow>(this.#lock, [names]);
-    const own = this.#session;
+    const own = this.#incarnation;
     // This is checked after the lock, for which the transaction may have waited: a request is withdrawn if its consumer has left. The
     // consumer may hold the inbox elsewhere by now.
     const isWithdrawn = (name: string): boolean => this.#asked.get(name)?.wish === 'give_back';
     const wishOf = (name: string): Wish =>
       isWithdrawn(name) ? 'give_back' : (asked.get(name)?.wish ?? 'give_back');
-    const isGranted = ({ name, session }: InboxRow): boolean =>
-      wishOf(name) !== 'join_again' || session === null || session === own;
+    const isGranted = ({ name, incarnation }: InboxRow): boolean =>
+      wishOf(name) !== 'join_again' || incarnation === null || incarnation === own;
     const granted = rows.filter(isGranted);
     const grantedNames = granted.map(({ name }) => name);
     transaction.write(this.#save, [grantedNames, grantedNames.map(wishOf), own]);
-    const free = (wishes: readonly Wish[], sessions?: readonly number[]): void => {
+    const free = (wishes: readonly Wish[], incarnations?: readonly number[]): void => {
       const meant = granted.filter(({ name, members }) => members && wishes.includes(wishOf(name)));
       const inboxes = meant.map(({ name }) => name);
-      if (inboxes.length > 0) this.#claims.free(transaction, inboxes, sessions);
+      if (inboxes.length > 0) this.#claims.free(transaction, inboxes, incarnations);
     };
     free(['take']);
     free(['join', 'give_back'], [own]);
-    const others = granted.flatMap(({ name: inbox, session, members }): WakeUp[] => {
+    const others = granted.flatMap(({ name: inbox, incarnation, members }): WakeUp[] => {
       const wish = wishOf(inbox);
-      const holders = wish === 'give_back' ? [] : [session];
+      const holders = wish === 'give_back' ? [] : [incarnation];
       const sharers = wish === 'take' || wish === 'give_back' ? (members ?? []) : [];
       const seq = wish === 'give_back' ? { seq: anySeq } : {};
       return [...holders, ...sharers].flatMap((other) =>
-        other !== null && other !== own ? [{ session: other, inbox, ...seq }] : [],
+        other !== null && other !== own ? [{ incarnation: other, inbox, ...seq }] : [],
       );
     });
     this.#wakeUps.write(transaction, others);

@@ -6,36 +6,36 @@ import { repeat } from './repeat.ts';
 /** The time between two checks of the living brokers, in milliseconds. */
 const lookMs = 1000;
 
-/** SQL for the condition that the session `s` of a broker is living. */
-export const sessionLives = 'NOT s.is_over';
+/** SQL for the condition that the incarnation `s` of a broker is living. */
+export const incarnationLives = 'NOT s.is_over';
 
 interface BrokerRow extends LivingBroker {
-  session: number;
+  incarnation: number;
   isNoted: boolean;
 }
 
 /**
- * Knows the living brokers. The one with the oldest session keeps house for all: a session is a lease already, so nobody has to write
- * another one. Each broker has a row in a table that a crash of the server or a promotion empties. If its own row is gone, the broker
+ * Knows the living brokers. The one with the oldest incarnation keeps house for all: an incarnation is a lease already, so nobody has to
+ * write another one. Each broker has a row in a table that a crash of the server or a promotion empties. If its own row is gone, the broker
  * writes again its data in tables of that kind.
  */
 export class LivingBrokers implements AsyncDisposable {
   readonly #database: PostgresDatabase;
-  readonly #session: number;
+  readonly #incarnation: number;
   readonly #onEmptied: () => void;
   readonly #list: Statement;
   readonly #note: Statement;
   readonly #looking: AsyncDisposable;
   #keepsHouse = false;
 
-  constructor(database: PostgresDatabase, session: number, onEmptied: () => void) {
+  constructor(database: PostgresDatabase, incarnation: number, onEmptied: () => void) {
     this.#database = database;
-    this.#session = session;
+    this.#incarnation = incarnation;
     this.#onEmptied = onEmptied;
     this.#list = database.statement(
-      `SELECT s.epoch AS session, s.broker AS name, (extract(epoch FROM s.begun_at) * 1000)::bigint AS since,
-         b.session IS NOT NULL AS "isNoted"
-       FROM @session s LEFT JOIN @broker_state b ON b.session = s.epoch WHERE ${sessionLives} ORDER BY s.epoch`,
+      `SELECT s.epoch AS incarnation, s.broker AS name, (extract(epoch FROM s.begun_at) * 1000)::bigint AS since,
+         b.incarnation IS NOT NULL AS "isNoted"
+       FROM @incarnation s LEFT JOIN @broker_state b ON b.incarnation = s.epoch WHERE ${incarnationLives} ORDER BY s.epoch`,
     );
     this.#note = database.statement('INSERT INTO @broker_state VALUES ($1) ON CONFLICT DO NOTHING');
     this.#looking = repeat(lookMs, async () => void (await this.look()));
@@ -49,9 +49,9 @@ export class LivingBrokers implements AsyncDisposable {
   /** Returns the living brokers, the oldest first. */
   async look(): Promise<LivingBroker[]> {
     const rows = await this.#database.read<BrokerRow>(this.#list);
-    this.#keepsHouse = rows[0]?.session === this.#session;
-    if (rows.some(({ session, isNoted }) => session === this.#session && !isNoted)) {
-      await this.#database.read(this.#note, [this.#session]);
+    this.#keepsHouse = rows[0]?.incarnation === this.#incarnation;
+    if (rows.some(({ incarnation, isNoted }) => incarnation === this.#incarnation && !isNoted)) {
+      await this.#database.read(this.#note, [this.#incarnation]);
       this.#onEmptied();
     }
     return rows.map(({ name, since }) => ({ name, since }));

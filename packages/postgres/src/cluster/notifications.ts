@@ -15,8 +15,8 @@ const reopenMs = 1000;
 export interface NotificationsOptions {
   /** The addresses of the servers; the first one that accepts changes is used. There are none behind a pooler. */
   servers: readonly string[];
-  /** The session of this broker. */
-  session: number;
+  /** The incarnation of this broker. */
+  incarnation: number;
   /** Called when there may be something for this broker, and every 250 ms. The next call waits until this one has ended. */
   onDue: () => Promise<void>;
   /**
@@ -68,7 +68,7 @@ export class Notifications implements AsyncDisposable {
       client = opened;
       opened.on('notification', () => void this.#look().catch(() => {}));
       opened.on('end', () => this.#lost(opened));
-      await opened.query(`LISTEN ${this.#channel(this.#options.session)}`);
+      await opened.query(`LISTEN ${this.#channel(this.#options.incarnation)}`);
       return opened;
     } catch (error) {
       void client?.end().catch(() => {});
@@ -77,23 +77,23 @@ export class Notifications implements AsyncDisposable {
     }
   }
 
-  /** Notifies the brokers of sessions. Sessions that are named while a notification is sent are in the next one. */
-  notify(sessions: Iterable<number>): void {
-    for (const session of sessions) this.#told.add(session);
+  /** Notifies the brokers of incarnations. Incarnations that are named while a notification is sent are in the next one. */
+  notify(incarnations: Iterable<number>): void {
+    for (const incarnation of incarnations) this.#told.add(incarnation);
     if (this.#told.size > 0) this.#telling ??= this.#tell();
   }
 
   async #tell(): Promise<void> {
     while (this.#told.size > 0) {
-      const channels = [...this.#told].map((session) => this.#channel(session));
+      const channels = [...this.#told].map((incarnation) => this.#channel(incarnation));
       this.#told = new Set();
       await this.#database.read(this.#send, [channels]).catch(() => {});
     }
     this.#telling = undefined;
   }
 
-  #channel(session: number): string {
-    return `sbx_${this.#database.schema}_${session}`;
+  #channel(incarnation: number): string {
+    return `sbx_${this.#database.schema}_${incarnation}`;
   }
 
   #look(): Promise<void> {

@@ -16,13 +16,13 @@ import { ClaimRows } from './claim-rows.ts';
 import { Claims } from './claims.ts';
 import { HeldInboxes } from './held-inboxes.ts';
 import { LiveLane } from './live-lane.ts';
-import { LivingBrokers, sessionLives } from './living-brokers.ts';
+import { incarnationLives, LivingBrokers } from './living-brokers.ts';
 import { Notifications } from './notifications.ts';
 import { Presence } from './presence.ts';
 import { repeat } from './repeat.ts';
 import { anySeq, WakeUps, type Woken } from './wake-ups.ts';
 
-/** The time after which messages that were read without a session are read again, in milliseconds. */
+/** The time after which messages that were read without an incarnation are read again, in milliseconds. */
 const renewedMs = 100;
 /** The time between two checks whether brokers that shared inboxes with this one are gone, in milliseconds. */
 const freeGoneMs = 500;
@@ -30,13 +30,13 @@ const freeGoneMs = 500;
 const cancelledMs = 250;
 /** The most cancelled requests that one look finds. */
 const cancelledAtOnce = 1000;
-/** The time between two removals of rows of ended sessions, in milliseconds. */
+/** The time between two removals of rows of ended incarnations, in milliseconds. */
 const forgetMs = 60_000;
 
 /** The part of a cluster that a store needs. */
 export type InboxCluster = Pick<
   PostgresCluster,
-  'session' | 'sessions' | 'keepsHouse' | 'wakeUps' | 'tenuresOf' | 'lost' | 'freed'
+  'incarnation' | 'incarnations' | 'keepsHouse' | 'wakeUps' | 'tenuresOf' | 'lost' | 'freed'
 >;
 
 /**
@@ -52,15 +52,15 @@ export interface Tenure {
 
 /** The brokers that hold or share an inbox. */
 interface HolderRow {
-  session: number | null;
+  incarnation: number | null;
   members: number[] | null;
   isAlive: boolean;
 }
 
 /** The brokers on one schema of a database, as one of them sees them. */
 export class PostgresCluster implements AsyncDisposable {
-  /** The number of this broker's session. */
-  readonly session: number;
+  /** The number of this broker's incarnation. */
+  readonly incarnation: number;
   readonly wakeUps: WakeUps;
   readonly #database: PostgresDatabase;
   readonly #notifications: Notifications;
@@ -74,7 +74,7 @@ export class PostgresCluster implements AsyncDisposable {
   readonly #freeing: AsyncDisposable;
   readonly #holder: Statement;
   readonly #elsewhere: Statement;
-  readonly #sessions: Statement;
+  readonly #incarnations: Statement;
   readonly #cancelled: Statement;
   readonly #telling: AsyncDisposable;
   /** The inboxes that this broker has requested, and has neither given back nor is known to have lost. */
@@ -83,42 +83,42 @@ export class PostgresCluster implements AsyncDisposable {
   #onTold: ((text: string) => void) | undefined;
 
   private constructor(database: PostgresDatabase, broker: string) {
-    const { epoch: session } = database;
+    const { epoch: incarnation } = database;
     this.#database = database;
-    this.session = session;
+    this.incarnation = incarnation;
     this.#notifications = new Notifications(database, {
       servers: database.listenServers,
-      session,
+      incarnation,
       onDue: () => this.#look(),
       onMissed: () => this.#wakeAll(),
     });
-    this.wakeUps = new WakeUps(database, session, this.#notifications);
-    this.#lane = new LiveLane(database, session, this.#notifications);
+    this.wakeUps = new WakeUps(database, incarnation, this.#notifications);
+    this.#lane = new LiveLane(database, incarnation, this.#notifications);
     const rows = new ClaimRows(database);
     const { wakeUps } = this;
-    this.#inboxes = new HeldInboxes(database, { session, wakeUps, claims: rows });
-    const sessions = (transaction: Transaction) => this.sessions(transaction);
-    this.#claims = new Claims(database, { session, wakeUps, rows, sessions });
+    this.#inboxes = new HeldInboxes(database, { incarnation, wakeUps, claims: rows });
+    const incarnations = (transaction: Transaction) => this.incarnations(transaction);
+    this.#claims = new Claims(database, { incarnation, wakeUps, rows, incarnations });
     this.#freeing = repeat(freeGoneMs, () => this.#freeGone());
-    this.#presence = new Presence(database, session);
-    this.#brokers = new LivingBrokers(database, session, () => this.#presence.rewrite());
+    this.#presence = new Presence(database, incarnation);
+    this.#brokers = new LivingBrokers(database, incarnation, () => this.#presence.rewrite());
     this.#name = broker;
     this.#forgetting = repeat(forgetMs, async () => {
       if (this.keepsHouse) await forgetThoseThatAreOver(database);
     });
-    this.#sessions = database.statement('SELECT epoch FROM @session WHERE NOT is_over');
+    this.#incarnations = database.statement('SELECT epoch FROM @incarnation WHERE NOT is_over');
     this.#holder = database.statement(
-      `SELECT i.session, i.members, EXISTS (SELECT FROM @session s WHERE s.epoch = i.session AND NOT s.is_over) AS "isAlive"
+      `SELECT i.incarnation, i.members, EXISTS (SELECT FROM @incarnation s WHERE s.epoch = i.incarnation AND NOT s.is_over) AS "isAlive"
        FROM @inbox i WHERE i.name = $1`,
     );
     this.#cancelled = database.statement(
       `SELECT ${messageColumns('m')} FROM @message m JOIN @inbox i ON i.name = m.inbox
          LEFT JOIN @claim c ON c.inbox = m.inbox AND c.seq = m.seq
-       WHERE m.is_cancelled AND (i.session = $1 OR c.session = $1) LIMIT ${cancelledAtOnce}`,
+       WHERE m.is_cancelled AND (i.incarnation = $1 OR c.incarnation = $1) LIMIT ${cancelledAtOnce}`,
     );
     this.#telling = repeat(cancelledMs, () => this.#tellCancelled());
     this.#elsewhere = database.statement(
-      `SELECT DISTINCT i.name FROM @inbox i JOIN @session s ON s.epoch = i.session OR s.epoch = ANY(i.members)
+      `SELECT DISTINCT i.name FROM @inbox i JOIN @incarnation s ON s.epoch = i.incarnation OR s.epoch = ANY(i.members)
        WHERE i.name = ANY($1::text[]) AND s.epoch <> $2 AND NOT s.is_over`,
     );
   }
@@ -134,9 +134,9 @@ export class PostgresCluster implements AsyncDisposable {
     return cluster;
   }
 
-  /** Reads the living sessions in a transaction, after its locks, so that none of the locked rows is newer than the result. */
-  async sessions(transaction: Transaction): Promise<ReadonlySet<number>> {
-    const rows = await transaction.query<{ epoch: number }>(this.#sessions);
+  /** Reads the living incarnations in a transaction, after its locks, so that none of the locked rows is newer than the result. */
+  async incarnations(transaction: Transaction): Promise<ReadonlySet<number>> {
+    const rows = await transaction.query<{ epoch: number }>(this.#incarnations);
     return new Set(rows.map(({ epoch }) => epoch));
   }
 
@@ -206,7 +206,10 @@ export class PostgresCluster implements AsyncDisposable {
   }
 
   async #leasedElsewhere(inboxes: readonly string[]): Promise<ReadonlySet<string>> {
-    const rows = await this.#database.read<{ name: string }>(this.#elsewhere, [[...inboxes], this.session]);
+    const rows = await this.#database.read<{ name: string }>(this.#elsewhere, [
+      [...inboxes],
+      this.incarnation,
+    ]);
     return new Set(rows.map(({ name }) => name));
   }
 
@@ -230,7 +233,7 @@ export class PostgresCluster implements AsyncDisposable {
    */
   async #checkShared(inbox: string, tenure: Tenure): Promise<void> {
     const [row] = await this.#database.read<HolderRow>(this.#holder, [inbox]);
-    if (row?.members?.includes(this.session) || this.#held.get(inbox) !== tenure) return;
+    if (row?.members?.includes(this.incarnation) || this.#held.get(inbox) !== tenure) return;
     if (!(await this.#inboxes.joinAgain(inbox))) this.lost(inbox, tenure);
     else if (this.#held.get(inbox) === tenure) this.#listener?.freed(inbox, 'any');
   }
@@ -248,20 +251,21 @@ export class PostgresCluster implements AsyncDisposable {
   }
 
   /**
-   * Reads messages of an inbox that this broker holds. If the inbox is held after the read, it was held during the read. Once the session
-   * is over, any broker may settle the messages, and the read fails as soon as this broker knows it.
+   * Reads messages of an inbox that this broker holds. If the inbox is held after the read, it was held during the read. Once the
+   * incarnation is over, any broker may settle the messages, and the read fails as soon as this broker knows it.
    */
   async #readIfHeld(inbox: string, read: () => Promise<StoredMessage[]>): Promise<StoredMessage[]> {
     for (;;) {
       const tenure = this.#begun(inbox);
       const messages = await read();
       const [row] = await this.#database.read<HolderRow>(this.#holder, [inbox]);
-      const session = row?.session ?? undefined;
-      if (session === this.session && row?.isAlive) return messages;
-      if ((session !== undefined && session !== this.session) || row?.members) this.lost(inbox, tenure);
+      const incarnation = row?.incarnation ?? undefined;
+      if (incarnation === this.incarnation && row?.isAlive) return messages;
+      if ((incarnation !== undefined && incarnation !== this.incarnation) || row?.members)
+        this.lost(inbox, tenure);
       if (tenure === undefined || this.#held.get(inbox) !== tenure) return [];
       this.#database.check();
-      if (session === undefined) await this.#inboxes.take(inbox);
+      if (incarnation === undefined) await this.#inboxes.take(inbox);
       else await wait(renewedMs);
     }
   }
@@ -294,7 +298,7 @@ export class PostgresCluster implements AsyncDisposable {
 
   /** Reports to this broker which of its requests are cancelled. */
   async #tellCancelled(): Promise<void> {
-    const rows = await this.#database.read<MessageRow>(this.#cancelled, [this.session]);
+    const rows = await this.#database.read<MessageRow>(this.#cancelled, [this.incarnation]);
     if (rows.length > 0) this.#listener?.cancelled(rows.map((row) => storedMetadataOf(messageOf(row))));
   }
 
@@ -338,12 +342,12 @@ export class PostgresCluster implements AsyncDisposable {
   }
 }
 
-/** Removes the rows that brokers with ended sessions have left. */
+/** Removes the rows that brokers with ended incarnations have left. */
 async function forgetThoseThatAreOver(database: PostgresDatabase): Promise<void> {
   for (const table of ['wake', 'live', 'presence', 'broker_state'])
     await database.read(
       database.unnamed(
-        `DELETE FROM @${table} t WHERE NOT EXISTS (SELECT FROM @session s WHERE s.epoch = t.session AND ${sessionLives})`,
+        `DELETE FROM @${table} t WHERE NOT EXISTS (SELECT FROM @incarnation s WHERE s.epoch = t.incarnation AND ${incarnationLives})`,
       ),
     );
 }

@@ -1,7 +1,7 @@
 import type { CallerElsewhere, PresencePort, PresenceQuery, PresentCaller } from '@signalbox/store';
 import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
-import { sessionLives } from './living-brokers.ts';
+import { incarnationLives } from './living-brokers.ts';
 import { repeat } from './repeat.ts';
 
 /** The time between two writes of changes, in milliseconds. */
@@ -13,14 +13,14 @@ const rowsAtOnce = 256;
 type Details = Pick<PresentCaller, 'address' | 'connectedAt'> & { status?: unknown };
 
 /**
- * Writes the callers of this broker, and reads those of others. The rows count while their session lives. They are in a table that a crash
- * of the server or a promotion empties.
+ * Writes the callers of this broker, and reads those of others. The rows count while their incarnation lives. They are in a table that a
+ * crash of the server or a promotion empties.
  */
 export class Presence
   implements Pick<PresencePort, 'present' | 'absent' | 'elsewhere' | 'connectedElsewhere'>, AsyncDisposable
 {
   readonly #database: PostgresDatabase;
-  readonly #session: number;
+  readonly #incarnation: number;
   readonly #save: Statement;
   readonly #drop: Statement;
   readonly #page: Statement;
@@ -30,23 +30,23 @@ export class Presence
   #changed = new Set<string>();
   readonly #writing: AsyncDisposable;
 
-  constructor(database: PostgresDatabase, session: number) {
+  constructor(database: PostgresDatabase, incarnation: number) {
     this.#database = database;
-    this.#session = session;
+    this.#incarnation = incarnation;
     this.#save = database.statement(
-      `INSERT INTO @presence (key, session, agent, role, details)
+      `INSERT INTO @presence (key, incarnation, agent, role, details)
        SELECT key, $1, agent, role, details FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) AS k(key, agent, role, details)
        ON CONFLICT (key) DO UPDATE SET details = excluded.details`,
     );
     this.#drop = database.statement('DELETE FROM @presence WHERE key = ANY($1::text[])');
     this.#page = database.statement(
-      `SELECT p.key, p.agent, p.role, p.details, s.broker FROM @presence p JOIN @session s ON s.epoch = p.session
-       WHERE p.key > $1 AND p.session <> $2 AND ${sessionLives} AND ($3::text IS NULL OR p.role = $3)
+      `SELECT p.key, p.agent, p.role, p.details, s.broker FROM @presence p JOIN @incarnation s ON s.epoch = p.incarnation
+       WHERE p.key > $1 AND p.incarnation <> $2 AND ${incarnationLives} AND ($3::text IS NULL OR p.role = $3)
          AND ($4::text[] IS NULL OR p.role LIKE ANY($4::text[])) AND ($6::text IS NULL OR p.agent = $6) ORDER BY p.key LIMIT $5`,
     );
     this.#connected = database.statement(
-      `SELECT DISTINCT p.agent FROM @presence p JOIN @session s ON s.epoch = p.session
-       WHERE p.agent = ANY($1::text[]) AND p.session <> $2 AND ${sessionLives}`,
+      `SELECT DISTINCT p.agent FROM @presence p JOIN @incarnation s ON s.epoch = p.incarnation
+       WHERE p.agent = ANY($1::text[]) AND p.incarnation <> $2 AND ${incarnationLives}`,
     );
     this.#writing = repeat(writeMs, () => this.#write());
   }
@@ -63,7 +63,7 @@ export class Presence
   async elsewhere({ after, limit, role, agent, roles }: PresenceQuery): Promise<CallerElsewhere[]> {
     const values = [
       after,
-      this.#session,
+      this.#incarnation,
       role ?? null,
       roles?.map(likePattern) ?? null,
       limit,
@@ -78,7 +78,7 @@ export class Presence
   }
 
   async connectedElsewhere(agents: readonly string[]): Promise<ReadonlySet<string>> {
-    const rows = await this.#database.read<{ agent: string }>(this.#connected, [agents, this.#session]);
+    const rows = await this.#database.read<{ agent: string }>(this.#connected, [agents, this.#incarnation]);
     return new Set(rows.map(({ agent }) => agent));
   }
 
@@ -99,7 +99,7 @@ export class Presence
       try {
         if (there.length > 0)
           await this.#database.read(this.#save, [
-            this.#session,
+            this.#incarnation,
             there.map(({ key }) => key),
             there.map(({ agent }) => agent),
             there.map(({ role }) => role),

@@ -3,9 +3,9 @@ import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
 import type { Notifications } from './notifications.ts';
 
-/** An inbox at which the broker of a session must look. */
+/** An inbox at which the broker of an incarnation must look. */
 export interface WakeUp {
-  session: number;
+  incarnation: number;
   inbox: string;
   /** A message of a shared inbox that may be claimed; {@link anySeq} if any may; {@link cancelledSeq} if some were cancelled. */
   seq?: number;
@@ -33,23 +33,23 @@ export interface Woken {
  */
 export class WakeUps {
   readonly #database: PostgresDatabase;
-  readonly #session: number;
+  readonly #incarnation: number;
   readonly #notifications: Pick<Notifications, 'notify'>;
   readonly #insert: Statement;
   readonly #find: Statement;
   readonly #drop: Statement;
 
-  constructor(database: PostgresDatabase, session: number, notifications: Pick<Notifications, 'notify'>) {
+  constructor(database: PostgresDatabase, incarnation: number, notifications: Pick<Notifications, 'notify'>) {
     this.#database = database;
-    this.#session = session;
+    this.#incarnation = incarnation;
     this.#notifications = notifications;
     this.#insert = database.statement(
-      'INSERT INTO @wake (session, inbox, seq) SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[])',
+      'INSERT INTO @wake (incarnation, inbox, seq) SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[])',
     );
     this.#find = database.statement(
       `SELECT w.id, w.inbox, w.seq,
-         i.session IS NOT DISTINCT FROM w.session OR coalesce(w.session = ANY(i.members), false) AS "isLeased"
-       FROM @wake w LEFT JOIN @inbox i ON i.name = w.inbox WHERE w.session = $1`,
+         i.incarnation IS NOT DISTINCT FROM w.incarnation OR coalesce(w.incarnation = ANY(i.members), false) AS "isLeased"
+       FROM @wake w LEFT JOIN @inbox i ON i.name = w.inbox WHERE w.incarnation = $1`,
     );
     this.#drop = database.statement('DELETE FROM @wake WHERE id = ANY($1::bigint[])');
   }
@@ -58,14 +58,14 @@ export class WakeUps {
   write(transaction: Transaction, wakeUps: readonly WakeUp[]): void {
     if (wakeUps.length === 0) return;
     transaction.write(this.#insert, [
-      wakeUps.map(({ session }) => session),
+      wakeUps.map(({ incarnation }) => incarnation),
       wakeUps.map(({ inbox }) => inbox),
       wakeUps.map(({ seq }) => seq ?? null),
     ]);
   }
 
   notify(wakeUps: readonly WakeUp[]): void {
-    this.#notifications.notify(wakeUps.map(({ session }) => session));
+    this.#notifications.notify(wakeUps.map(({ incarnation }) => incarnation));
   }
 
   /** Returns the inboxes at which this broker must look, each once. */
@@ -75,7 +75,7 @@ export class WakeUps {
       inbox: string;
       seq: number | null;
       isLeased: boolean;
-    }>(this.#find, [this.#session]);
+    }>(this.#find, [this.#incarnation]);
     if (found.length === 0) return undefined;
     const inboxes = new Map<string, Woken>();
     for (const { inbox, seq, isLeased } of found) {

@@ -186,7 +186,7 @@ const derived = [
   `INSERT INTO @sent_to (sender, recipient, messages, bytes)
    SELECT sender, ${recipient} AS recipient, count(*), sum(size) FROM (${waiting}) AS w WHERE is_counted GROUP BY sender, ${recipient}`,
   // A message that a member of a group has taken was handed out.
-  `INSERT INTO @claim (inbox, seq, session, was_out) SELECT inbox, seq, NULL, true FROM @message WHERE cardinality(takers) > 0`,
+  `INSERT INTO @claim (inbox, seq, incarnation, was_out) SELECT inbox, seq, NULL, true FROM @message WHERE cardinality(takers) > 0`,
   `UPDATE @audit_chain c SET recorded_at = coalesce(
      (SELECT recorded_at FROM @audit a WHERE a.kind = c.kind ORDER BY number DESC LIMIT 1), 0)`,
 ];

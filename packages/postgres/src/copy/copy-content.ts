@@ -111,13 +111,13 @@ async function refusal(transaction: Transaction, database: PostgresDatabase): Pr
   const other =
     'A copy needs a schema without tables of Signalbox: name another one, or remove this one with everything in it, with';
   const remove = `DROP SCHEMA ${schema} CASCADE;`;
-  const sessions = await transaction.query<{ broker: string }>(
-    database.unnamed('SELECT broker FROM @session WHERE alive_until > clock_timestamp() ORDER BY broker'),
+  const incarnations = await transaction.query<{ broker: string }>(
+    database.unnamed('SELECT broker FROM @incarnation WHERE alive_until > clock_timestamp() ORDER BY broker'),
   );
-  if (sessions.length > 0)
+  if (incarnations.length > 0)
     return new StoreError(
       'store_in_use',
-      `${place}: a broker uses it now (${sessions.map(({ broker }) => broker).join(', ')}). ${other} ${remove} Stop the broker before.`,
+      `${place}: a broker uses it now (${incarnations.map(({ broker }) => broker).join(', ')}). ${other} ${remove} Stop the broker before.`,
     );
   const [held] = await transaction.query<{ messages: number }>(
     database.unnamed(

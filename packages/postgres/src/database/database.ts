@@ -7,7 +7,14 @@ import { type Connection, ConnectionLost } from './connection.ts';
 import { Lane } from './lane.ts';
 import { mayLackCommits, type ServerFacts, safeTimeline } from './server-facts.ts';
 import { type Statement, statementOf, type Value } from './statement.ts';
-import { isConflict, placeOf, refusalOf, sessionOver, type Target, toStoreError } from './store-errors.ts';
+import {
+  incarnationOver,
+  isConflict,
+  placeOf,
+  refusalOf,
+  type Target,
+  toStoreError,
+} from './store-errors.ts';
 
 /** The number of times that a transaction or a read is run again after the server gave it up in favour of another one. */
 const maxConflicts = 10;
@@ -53,7 +60,9 @@ export interface PostgresDatabaseOptions {
 export interface MarkOptions {
   /** A file outside of the database, which nobody else uses. */
   file: string;
-  /** The schema of the brokers, which is declared restored together with that of the session. Default: the schema of the session. */
+  /**
+   * The schema of the brokers, which is declared restored together with that of the incarnation. Default: the schema of the incarnation.
+   */
   stores?: string;
   /** Called at the start with the reason, in words, if the database lacks what the file names. */
   onRestored: (reason: string) => void;
@@ -69,8 +78,8 @@ export interface Mark {
 }
 
 /** Owns transactions, which change nothing any more once it has ended. */
-export interface Session {
-  /** A number that distinguishes it from every other session of every broker. */
+export interface Incarnation {
+  /** A number that distinguishes it from every other incarnation of every broker. */
   readonly epoch: number;
   /** True if it has been silent for so long that others may have ended it. */
   readonly isSilent: boolean;
@@ -100,7 +109,7 @@ export class PostgresDatabase implements AsyncDisposable {
   readonly #transactions: Lane;
   readonly #reads: Lane;
   readonly #longReads: Lane;
-  #session: Session | undefined;
+  #incarnation: Incarnation | undefined;
   #facts: ServerFacts | undefined;
   #statements = 0;
   /** The last transaction that was begun. */
@@ -126,15 +135,15 @@ export class PostgresDatabase implements AsyncDisposable {
     this.#longReads = new Lane({ ...deps, config: {}, usesIndexes: false });
   }
 
-  /** Makes transactions belong to a session, which the database ends when it is closed. */
-  use(session: Session): void {
-    this.#session = session;
+  /** Makes transactions belong to an incarnation, which the database ends when it is closed. */
+  use(incarnation: Incarnation): void {
+    this.#incarnation = incarnation;
   }
 
-  /** The epoch of the session. */
+  /** The epoch of the incarnation. */
   get epoch(): number {
-    if (!this.#session) throw new Error('the broker has no session');
-    return this.#session.epoch;
+    if (!this.#incarnation) throw new Error('the broker has no incarnation');
+    return this.#incarnation.epoch;
   }
 
   /** The addresses of the servers that a connection can listen on. There are none behind a pooler. */
@@ -142,18 +151,18 @@ export class PostgresDatabase implements AsyncDisposable {
     return this.#direct ?? (this.facts.isPooled ? [] : this.servers);
   }
 
-  /** True if the server was silent for so long that other brokers may have ended the session. */
+  /** True if the server was silent for so long that other brokers may have ended the incarnation. */
   get isCutOff(): boolean {
-    return this.#session?.isSilent ?? false;
+    return this.#incarnation?.isSilent ?? false;
   }
 
   /** Returns the time by the clock of the database, in epoch milliseconds. */
   readonly now = (): number => {
-    if (!this.#session) throw new Error('the broker has no session');
-    return this.#session.now();
+    if (!this.#incarnation) throw new Error('the broker has no incarnation');
+    return this.#incarnation.now();
   };
 
-  /** Throws if the session is known to have ended. */
+  /** Throws if the incarnation is known to have ended. */
   check(): void {
     if (this.#final) throw this.#final;
   }
@@ -198,14 +207,14 @@ export class PostgresDatabase implements AsyncDisposable {
   /**
    * Runs changes in one transaction, after the earlier ones. They are durable when this resolves. If it rejects, nothing is changed, with
    * one exception: if it rejects with `store_unavailable` after the connection was lost during the commit, either all or nothing is
-   * changed. Changes of a broker whose session has ended are refused. `change` may run several times.
+   * changed. Changes of a broker whose incarnation has ended are refused. `change` may run several times.
    */
   transaction<T>(change: (transaction: Transaction) => Promise<T>): Promise<T> {
     return this.#inTurn(async () => {
       this.check();
-      const session = this.#session;
-      if (!session) throw new Error('the broker has no session');
-      const mark = session.nextMark();
+      const incarnation = this.#incarnation;
+      if (!incarnation) throw new Error('the broker has no incarnation');
+      const mark = incarnation.nextMark();
       try {
         const value = await this.#run(
           (connection) => new Attempt<T>(connection, mark.statement),
@@ -226,10 +235,10 @@ export class PostgresDatabase implements AsyncDisposable {
    * Rejects with the error of the file system.
    */
   async syncMark(): Promise<void> {
-    await this.#session?.syncMark();
+    await this.#incarnation?.syncMark();
   }
 
-  /** Runs changes for which no session is needed, and which may be made twice. */
+  /** Runs changes for which no incarnation is needed, and which may be made twice. */
   prepare<T>(change: (transaction: Transaction) => Promise<T>): Promise<T> {
     return this.#inTurn(() =>
       this.#run(
@@ -242,7 +251,7 @@ export class PostgresDatabase implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#transactions.hurry();
-    await this.#session?.end().catch(() => {});
+    await this.#incarnation?.end().catch(() => {});
     await this.#last;
     await Promise.all([this.#transactions, this.#reads, this.#longReads].map((lane) => lane.close()));
   }
@@ -307,8 +316,8 @@ export class PostgresDatabase implements AsyncDisposable {
     // After a failover, the address may soon lead to the primary.
     if (refusal?.code === 'store_unwritable' && this.#facts) throw new ConnectionLost(refusal.message);
     if (refusal) throw refusal;
-    if (this.#session && this.#facts && mayLackCommits(facts, safeTimeline(this.#facts))) {
-      this.#final ??= sessionOver(this.place);
+    if (this.#incarnation && this.#facts && mayLackCommits(facts, safeTimeline(this.#facts))) {
+      this.#final ??= incarnationOver(this.place);
       throw this.#final;
     }
     this.#facts = facts;

@@ -6,11 +6,11 @@ import type { ConfirmedCommit } from './mark-file.ts';
 import { mayLackCommits } from './server-facts.ts';
 import { statementOf } from './statement.ts';
 
-/** The time after which the rows of ended sessions are removed, in milliseconds. */
+/** The time after which the rows of ended incarnations are removed, in milliseconds. */
 export const keptRowsMs = 24 * 60 * 60 * 1000;
 
 /**
- * Compares a schema with the mark of a session. If the schema lacks commits that the mark has, it is declared restored, once for all
+ * Compares a schema with the mark of an incarnation. If the schema lacks commits that the mark has, it is declared restored, once for all
  * marks. Returns in words what shows that, or `undefined`.
  */
 export async function findLostCommits(
@@ -36,8 +36,8 @@ export async function lockDeclarations(transaction: Transaction, stores: string)
 }
 
 /**
- * Gives the schema of the brokers and that of the journal new identities, ends all sessions and approvals, and makes every inbox foreign to
- * every journal. Returns the new identity of the brokers' schema, or `undefined` if that has no tables.
+ * Gives the schema of the brokers and that of the journal new identities, ends all incarnations and approvals, and makes every inbox
+ * foreign to every journal. Returns the new identity of the brokers' schema, or `undefined` if that has no tables.
  */
 export async function declareRestored(transaction: Transaction, stores: string): Promise<string | undefined> {
   const identity = await renew(transaction, stores);
@@ -66,7 +66,7 @@ function endApprovals(journal: string): string {
     WHERE ending IS NOT NULL OR details NOT LIKE '%"definitionHash":"unknown"%'`;
 }
 
-/** Gives a schema a new identity and ends its sessions. Returns the identity, or `undefined` if the schema has no tables. */
+/** Gives a schema a new identity and ends its incarnations. Returns the identity, or `undefined` if the schema has no tables. */
 async function renew(transaction: Transaction, schema: string): Promise<string | undefined> {
   const [found] = await transaction.query<{ meta: string | null }>(
     statementOf('', 'SELECT to_regclass($1)::text AS meta'),
@@ -74,10 +74,10 @@ async function renew(transaction: Transaction, schema: string): Promise<string |
   );
   if (found?.meta == null) return undefined;
   const identity = randomBytes(16).toString('hex');
-  // No session begins meanwhile, and those that begin later find the new identity.
+  // No incarnation begins meanwhile, and those that begin later find the new identity.
   transaction.script(`
-    LOCK TABLE ${schema}.session IN SHARE ROW EXCLUSIVE MODE;
-    UPDATE ${schema}.session SET is_over = true WHERE NOT is_over`);
+    LOCK TABLE ${schema}.incarnation IN SHARE ROW EXCLUSIVE MODE;
+    UPDATE ${schema}.incarnation SET is_over = true WHERE NOT is_over`);
   const [before] = await transaction.query<{ value: string }>(
     statementOf('', `SELECT value FROM ${schema}.meta WHERE key = 'identity'`),
   );
@@ -119,15 +119,15 @@ async function reasonOf(
     return 'its server is a promoted standby or was recovered, and may lack the last commits';
   const { broker, epoch, commits, at } = confirmed;
   const [row] = await transaction.query<{ epoch: number; commits: number }>(
-    database.unnamed('SELECT epoch, commits FROM @session WHERE broker = $1'),
+    database.unnamed('SELECT epoch, commits FROM @incarnation WHERE broker = $1'),
     [broker],
   );
   const [last] = await transaction.query<{ epoch: number; now: number }>(
     database.unnamed(
-      'SELECT last_value AS epoch, (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now FROM @session_epoch',
+      'SELECT last_value AS epoch, (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now FROM @incarnation_epoch',
     ),
   );
-  // The row of a session that ended long ago was removed.
+  // The row of an incarnation that ended long ago was removed.
   const isLacking = row
     ? row.epoch < epoch || (row.epoch === epoch && row.commits < commits)
     : last!.epoch < epoch || last!.now - at < keptRowsMs;

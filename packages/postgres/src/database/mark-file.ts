@@ -3,13 +3,13 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { StoreError } from '@signalbox/store/rules';
 
-/** The last commit of a session that the database confirmed. */
+/** The last commit of an incarnation that the database confirmed. */
 export interface ConfirmedCommit {
   /** The identity of the schema. */
   store: string;
   /** The identities that the schema had before it was declared restored, the newest ones. */
   former: readonly string[];
-  /** The name of the session's owner in the schema. */
+  /** The name of the incarnation's owner in the schema. */
   broker: string;
   epoch: number;
   commits: number;
@@ -23,8 +23,9 @@ export interface ConfirmedCommit {
 const bytes = 1024;
 
 /**
- * A small file outside of the database that names the last commit which the database confirmed to a session. A database that was restored
- * to an earlier moment can't tell that it once held more. The file is written after each commit, and so is never ahead of the database.
+ * A small file outside of the database that names the last commit which the database confirmed to an incarnation. A database that was
+ * restored to an earlier moment can't tell that it once held more. The file is written after each commit, and so is never ahead of the
+ * database.
  */
 export class MarkFile implements AsyncDisposable {
   readonly #file: string;
@@ -57,7 +58,7 @@ export class MarkFile implements AsyncDisposable {
     }
   }
 
-  /** Writes the commit of a session that begins, and syncs it with the name of the file. Rejects with a `StoreError`. */
+  /** Writes the commit of an incarnation that begins, and syncs it with the name of the file. Rejects with a `StoreError`. */
   async start(commit: ConfirmedCommit): Promise<void> {
     this.write(commit);
     await this.sync();

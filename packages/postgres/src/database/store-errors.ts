@@ -44,8 +44,8 @@ export function refusalOf(
   return new StoreError('store_unwritable', what);
 }
 
-/** Returns the error for a session that may change nothing any more. */
-export function sessionOver(place: string): StoreError {
+/** Returns the error for an incarnation that may change nothing any more. */
+export function incarnationOver(place: string): StoreError {
   return new StoreError(
     'store_in_use',
     `${place}: another broker has taken it over, or may have taken its inboxes, because this one was not heard of for too long; or the database was restored to an earlier moment. This one changes nothing any more; start it again.`,

@@ -37,7 +37,7 @@ export class MissingRows extends Undo {
 
 interface InboxRow {
   name: string;
-  session: number | null;
+  incarnation: number | null;
   members: number[] | null;
   takenSeq: number;
   headSeq: number;
@@ -94,10 +94,10 @@ export class BatchLoader {
     const hasId = `${idKey('m.')} = ${idKey('k.')}`;
     const places =
       'unnest($1::text[], $2::bigint[]) AS k(inbox, seq) JOIN @message m ON m.inbox = k.inbox AND m.seq = k.seq';
-    const claim = 'c.seq IS NOT NULL AS "wasOut", c.session AS claim';
+    const claim = 'c.seq IS NOT NULL AS "wasOut", c.incarnation AS claim';
     const withClaim = 'LEFT JOIN @claim c ON c.inbox = m.inbox AND c.seq = m.seq';
     this.#lockInboxes = database.statement(
-      `SELECT name, session, members, taken_seq AS "takenSeq", head_seq AS "headSeq", pending, bytes, scheduled, scheduled_bytes AS "scheduledBytes" FROM @inbox
+      `SELECT name, incarnation, members, taken_seq AS "takenSeq", head_seq AS "headSeq", pending, bytes, scheduled, scheduled_bytes AS "scheduledBytes" FROM @inbox
        WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE`,
     );
     this.#lockAgents = database.statement(
@@ -167,7 +167,7 @@ export class BatchLoader {
     const reads = [
       query<InboxRow>(this.#lockInboxes, [[...plan.inboxes]]),
       query<AgentRow>(this.#lockAgents, [...placeColumns, [...plan.agents]]),
-      this.#cluster.sessions(transaction),
+      this.#cluster.incarnations(transaction),
       query<Slice>(this.#slices.list),
       plan.numbers > 0 ? query<{ numbers: string }>(this.#numbers, [plan.numbers]) : none,
       plan.pairs.size > 0
@@ -192,7 +192,7 @@ export class BatchLoader {
     const [
       inboxes,
       agents,
-      sessions,
+      incarnations,
       sliceRows,
       numbers,
       pairs,
@@ -216,9 +216,11 @@ export class BatchLoader {
           headSeq: row.headSeq,
         },
         {
-          holder: this.#holderOf(row.session, sessions),
+          holder: this.#holderOf(row.incarnation, incarnations),
           takenSeq: row.takenSeq,
-          members: (row.members ?? []).flatMap((session) => this.#holderOf(session, sessions) ?? []),
+          members: (row.members ?? []).flatMap(
+            (incarnation) => this.#holderOf(incarnation, incarnations) ?? [],
+          ),
         },
       );
     for (const { name, received, receivedBytes, sent, sentBytes } of agents)
@@ -228,7 +230,7 @@ export class BatchLoader {
       });
     for (const pair of pairs) counts.loadPair(pair);
     const claimOf = ({ wasOut, claim }: PendingRow): Claim | undefined =>
-      wasOut ? { holder: this.#holderOf(claim, sessions) } : undefined;
+      wasOut ? { holder: this.#holderOf(claim, incarnations) } : undefined;
     for (const row of byId) set.load(messageOf(row), 'pending', row.readsBody, claimOf(row));
     for (const row of bySeq) set.load(messageOf(row), 'pending', false, claimOf(row));
     for (const { slice, ...row } of settled) set.load(settledMessageOf(row), slice, false);
@@ -249,12 +251,12 @@ export class BatchLoader {
   }
 
   #holderOf(
-    session: number | null,
-    sessions: Awaited<ReturnType<InboxCluster['sessions']>>,
+    incarnation: number | null,
+    incarnations: Awaited<ReturnType<InboxCluster['incarnations']>>,
   ): Holder | undefined {
-    if (session === null) return undefined;
-    if (session === this.#cluster.session) return { isThis: true };
-    return sessions.has(session) ? { isThis: false, session } : undefined;
+    if (incarnation === null) return undefined;
+    if (incarnation === this.#cluster.incarnation) return { isThis: true };
+    return incarnations.has(incarnation) ? { isThis: false, incarnation } : undefined;
   }
 
   /**

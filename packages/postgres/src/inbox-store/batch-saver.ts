@@ -57,7 +57,7 @@ export class BatchSaver {
     this.#inboxes = database.statement(
       `UPDATE @inbox i SET pending = pending + k.messages, bytes = i.bytes + k.bytes, scheduled = scheduled + k.later,
          scheduled_bytes = scheduled_bytes + k.later_bytes, head_seq = k.head_seq,
-         taken_seq = CASE WHEN i.session IS NULL THEN i.taken_seq ELSE k.head_seq END
+         taken_seq = CASE WHEN i.incarnation IS NULL THEN i.taken_seq ELSE k.head_seq END
        FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
          AS k(name, messages, bytes, later, later_bytes, head_seq)
        WHERE i.name = k.name`,

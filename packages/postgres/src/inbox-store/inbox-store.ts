@@ -489,7 +489,7 @@ const idleRows = [
   [
     'inbox',
     `pending = 0 AND scheduled = 0
-       AND NOT EXISTS (SELECT FROM @session s WHERE s.epoch = inbox.session OR s.epoch = ANY(inbox.members))`,
+       AND NOT EXISTS (SELECT FROM @incarnation s WHERE s.epoch = inbox.incarnation OR s.epoch = ANY(inbox.members))`,
   ],
   ['agent', 'received = 0 AND sent = 0'],
   ['sent_to', 'messages = 0'],

@@ -21,7 +21,7 @@ import {
   PageOfHistory,
   storedMetadataOf,
 } from '@signalbox/store/rules';
-import { sessionLives } from '../cluster/living-brokers.ts';
+import { incarnationLives } from '../cluster/living-brokers.ts';
 import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
 import { isGoneTable } from '../database/store-errors.ts';
@@ -123,10 +123,10 @@ export class MessageReader {
     );
     this.#expired = database.statement(
       `SELECT ${columns}, coalesce((
-         SELECT c.session = $4 FROM @claim c JOIN @session s ON s.epoch = c.session AND ${sessionLives}
+         SELECT c.incarnation = $4 FROM @claim c JOIN @incarnation s ON s.epoch = c.incarnation AND ${incarnationLives}
          WHERE c.inbox = m.inbox AND c.seq = m.seq
        ), (
-         SELECT i.session = $4 OR $5 AND NOT EXISTS (SELECT FROM @session s WHERE s.epoch = i.session AND ${sessionLives})
+         SELECT i.incarnation = $4 OR $5 AND NOT EXISTS (SELECT FROM @incarnation s WHERE s.epoch = i.incarnation AND ${incarnationLives})
          FROM @inbox i WHERE i.name = m.inbox
        )) AS "isOwn" FROM @message m WHERE m.expires_at <= $1 AND (m.expires_at, m.seq) > ($2, $3)
        ORDER BY m.expires_at, m.seq LIMIT ${expiredAtOnce}`,

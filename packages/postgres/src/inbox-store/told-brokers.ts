@@ -33,13 +33,15 @@ export class ToldBrokers {
     const freed = await this.#freed(transaction, set);
     const woken: WakeUp[] = [];
     for (const { name: inbox, headSeq, before, ...holders } of set.inboxes())
-      if (headSeq !== before.headSeq) for (const session of othersOf(holders)) woken.push({ session, inbox });
+      if (headSeq !== before.headSeq)
+        for (const incarnation of othersOf(holders)) woken.push({ incarnation, inbox });
     for (const { inbox, seq } of freed)
-      for (const session of othersOf(set.inbox(inbox))) woken.push({ session, inbox, seq });
+      for (const incarnation of othersOf(set.inbox(inbox))) woken.push({ incarnation, inbox, seq });
     for (const { isCancelled, shared, claim } of set.messages()) {
       const { inbox } = shared;
       const by = claim?.holder ?? set.inbox(inbox).holder;
-      if (isCancelled && by?.isThis === false) woken.push({ session: by.session, inbox, seq: cancelledSeq });
+      if (isCancelled && by?.isThis === false)
+        woken.push({ incarnation: by.incarnation, inbox, seq: cancelledSeq });
     }
     cluster.wakeUps.write(transaction, woken);
     return () => {
@@ -64,7 +66,7 @@ export class ToldBrokers {
   }
 }
 
-/** Returns the sessions of the other brokers that hold or share an inbox. */
+/** Returns the incarnations of the other brokers that hold or share an inbox. */
 function othersOf({ holder, members }: Pick<Holders, 'holder' | 'members'>): number[] {
-  return [holder, ...members].flatMap((one) => (one?.isThis === false ? [one.session] : []));
+  return [holder, ...members].flatMap((one) => (one?.isThis === false ? [one.incarnation] : []));
 }

@@ -62,8 +62,8 @@ export interface WorkingInbox extends CountedInbox {
 /** The brokers that hold or share an inbox, and the number up to which others may have handed out its messages. */
 export type Holders = Pick<WorkingInbox, 'holder' | 'members' | 'takenSeq'>;
 
-/** The broker that holds an inbox or has a message: this one, or another one with its session. */
-export type Holder = { isThis: true } | { isThis: false; session: number };
+/** The broker that holds an inbox or has a message: this one, or another one with its incarnation. */
+export type Holder = { isThis: true } | { isThis: false; incarnation: number };
 
 /**
  * The messages that one transaction needs: the loaded ones and those that it adds. The rules of batches treat it like a whole store.

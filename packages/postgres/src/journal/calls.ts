@@ -6,7 +6,7 @@ import type { PostgresDatabase } from '../internal.ts';
 export interface CallRow {
   agent: string;
   requestId: string;
-  session: number;
+  incarnation: number;
   details: string;
   finishedAt: number | null;
   outcome: CallRecordOutcome | null;
@@ -16,7 +16,7 @@ export interface CallRow {
 }
 
 /** SQL for the columns of a {@link CallRow}. */
-export const callColumns = `agent, request_id AS "requestId", session, details, finished_at AS "finishedAt", outcome,
+export const callColumns = `agent, request_id AS "requestId", incarnation, details, finished_at AS "finishedAt", outcome,
   is_kept AS "isKept", settled_at IS NOT NULL AS "isSettled", reply IS NOT NULL AS "isReplyKept"`;
 
 /** SQL for the time of the database in epoch milliseconds. */
@@ -25,7 +25,7 @@ export const databaseNow = '(extract(epoch FROM clock_timestamp()) * 1000)::bigi
 type Details = Pick<ReceivedCall, 'role' | 'tool' | 'thread' | 'server' | 'receivedAt' | 'startedAt'>;
 
 /** Returns the row of a call that is written, as JSON that {@link callRecordset} reads. */
-export function rowOf(call: ReceivedCall, session: number, now: number | undefined) {
+export function rowOf(call: ReceivedCall, incarnation: number, now: number | undefined) {
   const { agent, requestId, role, tool, thread, server, receivedAt, startedAt, inbox, lifetimeMs } = call;
   const details: Details = {
     role,
@@ -36,7 +36,7 @@ export function rowOf(call: ReceivedCall, session: number, now: number | undefin
     ...(startedAt !== undefined && { startedAt }),
   };
   return {
-    ...{ agent, request_id: requestId, session, inbox, now },
+    ...{ agent, request_id: requestId, incarnation, inbox, now },
     details: JSON.stringify(details),
     received_at: Math.floor(receivedAt),
     started_at: startedAt === undefined ? undefined : Math.floor(startedAt),
@@ -57,7 +57,7 @@ export function endOf(end: { outcome: string; finishedAt: number; reply: string;
 }
 
 /** SQL that reads the rows of a batch from JSON. */
-export const callRecordset = `json_to_recordset($1::json) AS r(n int, agent text, request_id text, session bigint, inbox text,
+export const callRecordset = `json_to_recordset($1::json) AS r(n int, agent text, request_id text, incarnation bigint, inbox text,
   now bigint, details text, received_at bigint, started_at bigint, lifetime bigint, replaces bigint,
   finished_at bigint, outcome text, reply text, reply_bytes int, is_late boolean, how text)`;
 
@@ -65,23 +65,23 @@ export const callRecordset = `json_to_recordset($1::json) AS r(n int, agent text
 export function callStatements(database: PostgresDatabase) {
   const now = `coalesce(r.now, ${databaseNow})`;
   const insert = `INSERT INTO @call AS c
-    (agent, request_id, session, inbox, details, received_at, started_at, over_at, is_kept)`;
+    (agent, request_id, incarnation, inbox, details, received_at, started_at, over_at, is_kept)`;
   const isKey = 'c.agent = r.agent AND c.request_id = r.request_id';
   return {
     keep: database.statement(
-      `${insert} SELECT agent, request_id, session, inbox, details, received_at, NULL, ${now} + lifetime, true FROM ${callRecordset}
+      `${insert} SELECT agent, request_id, incarnation, inbox, details, received_at, NULL, ${now} + lifetime, true FROM ${callRecordset}
        ON CONFLICT (agent, request_id) DO UPDATE SET is_kept = true WHERE c.finished_at IS NULL`,
     ),
     // A start by another orchestrator after the entry was read is not replaced, because the call would be made twice.
     start: database.statement(
       `WITH r AS (SELECT * FROM ${callRecordset}),
        started AS (
-         ${insert} SELECT agent, request_id, session, inbox, details, received_at, started_at, ${now} + lifetime, false FROM r
-         ON CONFLICT (agent, request_id) DO UPDATE SET session = excluded.session, inbox = excluded.inbox, details = excluded.details,
+         ${insert} SELECT agent, request_id, incarnation, inbox, details, received_at, started_at, ${now} + lifetime, false FROM r
+         ON CONFLICT (agent, request_id) DO UPDATE SET incarnation = excluded.incarnation, inbox = excluded.inbox, details = excluded.details,
            received_at = excluded.received_at, started_at = excluded.started_at, over_at = excluded.over_at, finished_at = NULL,
            outcome = NULL, reply = NULL, reply_bytes = 0, settled_at = NULL
-         WHERE c.session = excluded.session OR (c.started_at IS NULL AND c.finished_at IS NULL)
-           OR c.session = (SELECT replaces FROM r WHERE r.agent = excluded.agent AND r.request_id = excluded.request_id)
+         WHERE c.incarnation = excluded.incarnation OR (c.started_at IS NULL AND c.finished_at IS NULL)
+           OR c.incarnation = (SELECT replaces FROM r WHERE r.agent = excluded.agent AND r.request_id = excluded.request_id)
          RETURNING agent, request_id)
        SELECT r.n FROM r JOIN started USING (agent, request_id)`,
     ),
@@ -89,15 +89,15 @@ export function callStatements(database: PostgresDatabase) {
       `UPDATE @approval a SET is_used = true FROM ${callRecordset} WHERE a.agent = r.agent AND a.request_id = r.request_id`,
     ),
     record: database.statement(
-      `INSERT INTO @call (agent, request_id, session, inbox, details, received_at, started_at, over_at, is_kept, finished_at, outcome,
+      `INSERT INTO @call (agent, request_id, incarnation, inbox, details, received_at, started_at, over_at, is_kept, finished_at, outcome,
          reply, reply_bytes)
-       SELECT agent, request_id, session, inbox, details, received_at, started_at, ${now} + lifetime, is_late, finished_at, outcome,
+       SELECT agent, request_id, incarnation, inbox, details, received_at, started_at, ${now} + lifetime, is_late, finished_at, outcome,
          reply, reply_bytes FROM ${callRecordset} ON CONFLICT DO NOTHING`,
     ),
     finish: database.statement(
       `UPDATE @call c SET finished_at = r.finished_at, outcome = r.outcome, reply = r.reply, reply_bytes = r.reply_bytes,
          is_kept = c.is_kept OR r.is_late
-       FROM ${callRecordset} WHERE ${isKey} AND c.finished_at IS NULL AND (c.session = r.session OR c.session = r.replaces OR c.started_at IS NULL)`,
+       FROM ${callRecordset} WHERE ${isKey} AND c.finished_at IS NULL AND (c.incarnation = r.incarnation OR c.incarnation = r.replaces OR c.started_at IS NULL)`,
     ),
     settle: database.statement(
       `UPDATE @call c SET settled_at = ${now},

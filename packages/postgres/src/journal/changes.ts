@@ -16,7 +16,7 @@ export class Changes implements AsyncDisposable {
   #known: Record<Shared, number> | undefined;
   #looking: Promise<void> | undefined;
 
-  /** `onOver` is called when the session of this orchestrator is found to be over. */
+  /** `onOver` is called when the incarnation of this orchestrator is found to be over. */
   constructor(database: PostgresDatabase, onOver: (thrown: unknown) => void) {
     this.#database = database;
     this.#onOver = onOver;

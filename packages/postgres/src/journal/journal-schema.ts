@@ -1,5 +1,5 @@
 /** The version of the tables. It changes with each change of them. */
-export const schemaVersion = 1;
+export const schemaVersion = 2;
 
 const name = 'text COLLATE "C" NOT NULL';
 const busy =
@@ -12,9 +12,9 @@ const busy =
 export function journalTables(id: string): string {
   return `
   INSERT INTO @meta VALUES ('journal', '${id}');
-  -- session is that of the orchestrator that has started the call, or keeps its reply. Only that one may write its end.
+  -- incarnation is that of the orchestrator that has started the call, or keeps its reply. Only that one may write its end.
   CREATE TABLE @call (
-    number bigint GENERATED ALWAYS AS IDENTITY, agent ${name}, request_id ${name}, session bigint NOT NULL, inbox ${name},
+    number bigint GENERATED ALWAYS AS IDENTITY, agent ${name}, request_id ${name}, incarnation bigint NOT NULL, inbox ${name},
     details text NOT NULL, received_at bigint NOT NULL, started_at bigint, over_at bigint NOT NULL, finished_at bigint, outcome text,
     reply text, reply_bytes int NOT NULL DEFAULT 0, is_kept boolean NOT NULL DEFAULT false, settled_at bigint,
     PRIMARY KEY (agent, request_id)
@@ -41,8 +41,8 @@ export function journalTables(id: string): string {
   CREATE TABLE @definition_pin (
     server ${name}, kind ${name}, name ${name}, pin text NOT NULL, definition text NOT NULL, PRIMARY KEY (server, kind, name)
   );
-  -- The session that serves an inbox. Others wait until it is over.
-  CREATE TABLE @leader (inbox text COLLATE "C" PRIMARY KEY, session bigint NOT NULL);
+  -- The incarnation that serves an inbox. Others wait until it is over.
+  CREATE TABLE @leader (inbox text COLLATE "C" PRIMARY KEY, incarnation bigint NOT NULL);
   -- Raised with each change, so that the other orchestrators see that there is something to read again.
   CREATE TABLE @change (approvals bigint NOT NULL, pins bigint NOT NULL) WITH (fillfactor = 50, ${busy});
   INSERT INTO @change VALUES (0, 0);

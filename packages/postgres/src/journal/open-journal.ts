@@ -3,7 +3,7 @@ import { SignalboxError } from '@signalbox/protocol';
 import type { JournalLimits } from '@signalbox/serving';
 import type { Journal } from '@signalbox/store/journal';
 import {
-  BrokerSession,
+  BrokerIncarnation,
   journalSchemaOf,
   type MarkOptions,
   PostgresDatabase,
@@ -43,8 +43,8 @@ export interface PostgresJournalOptions {
 }
 
 /**
- * Opens a journal in a PostgreSQL database, which orchestrators share. Each begins a session there. An orchestrator that was stopped for
- * longer than its lease starts no further call. Rejects with `SignalboxError` `journal_failed`, `journal_full` or `journal_in_use`.
+ * Opens a journal in a PostgreSQL database, which orchestrators share. Each begins an incarnation there. An orchestrator that was stopped
+ * for longer than its lease starts no further call. Rejects with `SignalboxError` `journal_failed`, `journal_full` or `journal_in_use`.
  */
 export async function openPostgresJournal(options: PostgresJournalOptions): Promise<Journal> {
   return await attempt(async () => {
@@ -57,11 +57,11 @@ export async function openPostgresJournal(options: PostgresJournalOptions): Prom
     await using opening = new AsyncDisposableStack();
     const { name = `orchestrator-${randomBytes(8).toString('hex')}`, owner } = options;
     const mark = options.mark && { ...options.mark, stores: schema };
-    const session = { url, schema: journalSchemaOf(schema), broker: name, owner, leaseMs, mark };
-    const database = opening.use(new PostgresDatabase(session));
+    const incarnation = { url, schema: journalSchemaOf(schema), broker: name, owner, leaseMs, mark };
+    const database = opening.use(new PostgresDatabase(incarnation));
     const make = () => journalTables(`j-${randomBytes(12).toString('base64url')}`);
     await prepareTables(database, { version: schemaVersion, make });
-    database.use(await BrokerSession.begin(database, session));
+    database.use(await BrokerIncarnation.begin(database, incarnation));
     const [row] = await database.read<{ value: string }>(
       database.unnamed(`SELECT value FROM @meta WHERE key = 'journal'`),
     );

@@ -66,7 +66,7 @@ export class PostgresJournal implements Journal {
   readonly #changes: Changes;
   /** The keys of the calls that this process has started or keeps, and that have not ended. */
   readonly #running = new Map<string, { isStarted: boolean }>();
-  /** The sessions that have started the calls of entries. */
+  /** The incarnations that have started the calls of entries. */
   readonly #startedBy = new WeakMap<JournalEntry, number>();
   readonly #find: Statement;
   readonly #list: Statement;
@@ -118,21 +118,21 @@ export class PostgresJournal implements Journal {
     this.#inDoubt = database.statement(
       `SELECT number, agent, request_id AS "requestId" FROM @call
        WHERE settled_at IS NULL AND inbox = $1 AND number > $2 AND over_at <= coalesce($3::bigint, ${databaseNow})
-         AND (finished_at IS NOT NULL OR session NOT IN
-           (SELECT epoch FROM @session WHERE epoch <> $5 AND NOT is_over AND alive_until > clock_timestamp()))
+         AND (finished_at IS NOT NULL OR incarnation NOT IN
+           (SELECT epoch FROM @incarnation WHERE epoch <> $5 AND NOT is_over AND alive_until > clock_timestamp()))
        ORDER BY number LIMIT $4`,
     );
     // An orchestrator that began after the leader's last sign of life takes over at once. Others first check that they were not cut off
     // themselves.
     this.#endLeader = database.statement(
-      `UPDATE @session s SET is_over = true FROM @session own, @leader l
-       WHERE l.inbox = $1 AND own.epoch = $2 AND s.epoch = l.session AND NOT s.is_over AND s.alive_until < clock_timestamp()
+      `UPDATE @incarnation s SET is_over = true FROM @incarnation own, @leader l
+       WHERE l.inbox = $1 AND own.epoch = $2 AND s.epoch = l.incarnation AND NOT s.is_over AND s.alive_until < clock_timestamp()
          AND (own.begun_at > s.alive_until OR own.alive_since < clock_timestamp() - $3 * interval '1 millisecond')`,
     );
     this.#lead = database.statement(
-      `INSERT INTO @leader AS l VALUES ($1, $2) ON CONFLICT (inbox) DO UPDATE SET session = excluded.session
-       WHERE l.session = excluded.session OR NOT EXISTS (SELECT FROM @session s WHERE s.epoch = l.session AND NOT s.is_over)
-       RETURNING session`,
+      `INSERT INTO @leader AS l VALUES ($1, $2) ON CONFLICT (inbox) DO UPDATE SET incarnation = excluded.incarnation
+       WHERE l.incarnation = excluded.incarnation OR NOT EXISTS (SELECT FROM @incarnation s WHERE s.epoch = l.incarnation AND NOT s.is_over)
+       RETURNING incarnation`,
     );
     this.#now = database.statement(`SELECT ${databaseNow} AS now`);
     this.#prune = retention(database, limits);
@@ -149,7 +149,7 @@ export class PostgresJournal implements Journal {
     );
     if (!row) return undefined;
     const entry = entryOf(row);
-    this.#startedBy.set(entry, row.session);
+    this.#startedBy.set(entry, row.incarnation);
     return entry;
   }
 
@@ -193,7 +193,7 @@ export class PostgresJournal implements Journal {
   async finish(key: CallKey, end: CallEnd, earlier?: JournalEntry): Promise<void> {
     this.#running.delete(textOf(key));
     await this.#write(kinds.finish, key, {
-      ...{ agent: key.agent, request_id: key.requestId, session: this.#database.epoch },
+      ...{ agent: key.agent, request_id: key.requestId, incarnation: this.#database.epoch },
       ...endOf(end),
       replaces: earlier && this.#startedBy.get(earlier),
     });

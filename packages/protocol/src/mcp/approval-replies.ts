@@ -29,6 +29,10 @@ const approvalSchema = z
     agent: z.string(),
     role: z.string(),
     server: z.string().optional(),
+    host: z
+      .string()
+      .optional()
+      .describe('The label of the orchestrator that hosts the server. Absent for one without a label.'),
     tool: z.string(),
     arguments: z
       .string()
@@ -57,7 +61,11 @@ const approvalSchema = z
       .describe(
         'A hash of the arguments in canonical form (RFC 8785), with a key that agents and observers do not have.',
       ),
-    definition_hash: z.string().describe('A hash of the definition of the tool.'),
+    definition_hash: z
+      .string()
+      .describe(
+        'A hash of the definition of the tool, with `@HOST` if another orchestrator hosts its server.',
+      ),
     rule: z.string().describe('The rule of the configuration that has it wait.'),
     created_at: z.number(),
     deadline_at: z.number().describe('A decision after this time changes nothing.'),

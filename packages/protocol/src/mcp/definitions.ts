@@ -28,7 +28,7 @@ const definitionReportSchema = z.object({
   state: z
     .enum(['pinned', 'changed', 'new', 'gone'])
     .describe(
-      '`changed` and `new` ones are withheld until they are accepted. `gone`: pinned, and not offered now.',
+      '`changed` and `new` ones are withheld until they are accepted. `gone`: pinned, and not shown now.',
     ),
   pinned: z
     .object({
@@ -38,7 +38,7 @@ const definitionReportSchema = z.object({
       damaged: z.literal(true).optional().describe('The record is damaged, so that nothing is as pinned.'),
     })
     .optional(),
-  offered: hash.optional().describe('The hash of what the server offers now.'),
+  listed: hash.optional().describe('The hash of what the server lists now.'),
   differences: z
     .array(definitionDifferenceSchema)
     .optional()
@@ -109,5 +109,5 @@ export const acceptDefinitionsRequestSchema = z.object({
       'The `seen` of the answer that was looked at. If anything has changed since, nothing is accepted.',
     ),
 });
-/** Asks to offer definitions that are withheld from now on. */
+/** Asks to show withheld definitions from now on. */
 export type AcceptDefinitionsRequest = z.infer<typeof acceptDefinitionsRequestSchema>;

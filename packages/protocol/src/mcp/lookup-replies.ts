@@ -62,8 +62,8 @@ export const explanationSchema = z.object({
 /** The answer to op `explain`, in `data`: whether this role could call this tool now, and the rules that decide it. */
 export type Explanation = z.infer<typeof explanationSchema>;
 
-/** Accepts the answer to op `explain_offer`. */
-export const offerExplanationSchema = z.object({
+/** Accepts the answer to op `explain_mcp_content`. */
+export const mcpContentExplanationSchema = z.object({
   role: z.string(),
   kind: z.enum(['prompt', 'resource']),
   name: z.string(),
@@ -79,10 +79,10 @@ export const offerExplanationSchema = z.object({
     .literal(true)
     .optional()
     .describe('The definition of the prompt has changed, and nobody has accepted it yet.'),
-  held: z.string().optional().describe('Who holds the role or the offer, since when and why.'),
+  held: z.string().optional().describe('Who holds the role or the item, since when and why.'),
 });
-/** The answer to op `explain_offer`, in `data`: whether this role could use the item now, and the rule that decides it. */
-export type OfferExplanation = z.infer<typeof offerExplanationSchema>;
+/** The answer to op `explain_mcp_content`, in `data`: whether this role could use the item now, and the rule that decides it. */
+export type McpContentExplanation = z.infer<typeof mcpContentExplanationSchema>;
 
 /** Accepts the answer to op `subscriptions`. */
 export const subscriptionsReplySchema = z.object({
@@ -149,5 +149,5 @@ export const matrixReplySchema = z.object({
     }),
   ),
 });
-/** The answer to op `matrix`, in `data`: which role may call which tool that is offered now. */
+/** The answer to op `matrix`, in `data`: which role may call which tool that is shown now. */
 export type MatrixReply = z.infer<typeof matrixReplySchema>;

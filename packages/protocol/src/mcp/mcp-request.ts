@@ -4,8 +4,9 @@ import { sampledMetrics, samplesFields } from '../wire/samples.ts';
 import { boundedRecord } from './bounded-record.ts';
 import { callRoundSchema } from './call-round.ts';
 import { acceptDefinitionsRequestSchema, definitionsRequestSchema } from './definitions.ts';
+import { hostedListRequestSchema, hostedRequestSchema, hostedSchema } from './hosted.ts';
 import { mcpLogLevelSchema } from './log-message.ts';
-import { offerMethods } from './offers.ts';
+import { mcpContentMethods } from './mcp-content.ts';
 import { maxTaskRounds } from './task-rounds.ts';
 
 const cursorSchema = z.string().max(256);
@@ -67,6 +68,7 @@ const callRequestSchema = z.object({
     .describe(
       'The epoch of the orchestrator’s journal in which the same request may have been started, on a lane that was lost before its reply.',
     ),
+  hosted: hostedSchema.optional(),
   meta: boundedRecord
     .optional()
     .describe(
@@ -74,9 +76,9 @@ const callRequestSchema = z.object({
     ),
 });
 
-const offerRequestSchema = z.object({
+const mcpContentRequestSchema = z.object({
   op: z.literal('request'),
-  method: z.enum(offerMethods),
+  method: z.enum(mcpContentMethods),
   params: z
     .record(z.string(), z.unknown())
     .describe(
@@ -90,6 +92,7 @@ const offerRequestSchema = z.object({
   round: callRoundSchema
     .optional()
     .describe('Given by a caller that understands the reply `input_required`.'),
+  hosted: hostedSchema.optional(),
   meta: boundedRecord.optional().describe('As in `call`.'),
 });
 
@@ -224,8 +227,8 @@ const samplesRequestSchema = z.object({
   ...samplesFields(sampledMetrics.orchestrator),
 });
 
-const explainOfferRequestSchema = z.object({
-  op: z.literal('explain_offer'),
+const explainMcpContentRequestSchema = z.object({
+  op: z.literal('explain_mcp_content'),
   role: roleSchema,
   kind: z.enum(['prompt', 'resource']),
   name: z.string().min(1).max(4096).describe('The name of a prompt, or the URI of a resource.'),
@@ -281,7 +284,7 @@ const revokeStandingRequestSchema = z.object({ op: z.literal('revoke_standing'),
 export const mcpRequestSchema = z.discriminatedUnion('op', [
   manifestRequestSchema,
   callRequestSchema,
-  offerRequestSchema,
+  mcpContentRequestSchema,
   askPermissionRequestSchema,
   notePermissionRequestSchema,
   subscriptionsRequestSchema,
@@ -299,7 +302,7 @@ export const mcpRequestSchema = z.discriminatedUnion('op', [
   explainRequestSchema,
   matrixRequestSchema,
   samplesRequestSchema,
-  explainOfferRequestSchema,
+  explainMcpContentRequestSchema,
   backupRequestSchema,
   cancelCallRequestSchema,
   approvalsRequestSchema,
@@ -308,6 +311,8 @@ export const mcpRequestSchema = z.discriminatedUnion('op', [
   revokeStandingRequestSchema,
   definitionsRequestSchema,
   acceptDefinitionsRequestSchema,
+  hostedRequestSchema,
+  hostedListRequestSchema,
 ]);
 
 /** The operations that every role may ask for. */
@@ -327,10 +332,16 @@ export const openOps = [
   'search',
 ] as const;
 
+/** The operations of orchestrators with a label. Only orchestrators may ask for them. */
+export const hostedOps = ['hosted', 'hosted_list'] as const;
+
 /** The body of an `mcp_request` message. `arguments` is an object, or the JSON text of one as language models emit it. */
 export type McpRequest = z.infer<typeof mcpRequestSchema>;
 
-/** Returns a reader of requests. It compiles the schema at its first request: a compiled one gives the same results several times faster (ADR 10). */
+/**
+ * Returns a reader of requests. It compiles the schema at its first request: a compiled one gives the same results several times faster
+ * (ADR 10).
+ */
 export function mcpRequestParser(): (json: unknown) => z.ZodSafeParseResult<McpRequest> {
   let compiled: z.ZodType<McpRequest> | undefined;
   return (json) => {
@@ -341,7 +352,7 @@ export function mcpRequestParser(): (json: unknown) => z.ZodSafeParseResult<McpR
 /** Asks the orchestrator to call a tool. */
 export type CallRequest = z.infer<typeof callRequestSchema>;
 /** Asks a hosted server for a resource, a prompt or a completion. It is safe to repeat. */
-export type OfferRequest = z.infer<typeof offerRequestSchema>;
+export type McpContentRequest = z.infer<typeof mcpContentRequestSchema>;
 /** Asks a person whether an agent's CLI may use a tool of its own. The answer is a result if it may, and an error if not. */
 export type AskPermissionRequest = z.infer<typeof askPermissionRequestSchema>;
 /** Has the audit log note that a use of an agent CLI's own tool was allowed without a question to a person. */
@@ -370,12 +381,12 @@ export type ManifestRequest = z.infer<typeof manifestRequestSchema>;
 export type SearchRequest = z.infer<typeof searchRequestSchema>;
 /** Asks to reload, stop or start a server. */
 export type ServerRequest = z.infer<typeof serverRequestSchema>;
-/** Asks what every server offers. */
+/** Asks what every server lists. */
 export type DiscoverRequest = z.infer<typeof discoverRequestSchema>;
 /** Asks whether a role could call a tool, and why. */
 export type ExplainRequest = z.infer<typeof explainRequestSchema>;
 /** Asks whether a role could use a prompt or a resource, and why. */
-export type ExplainOfferRequest = z.infer<typeof explainOfferRequestSchema>;
+export type ExplainMcpContentRequest = z.infer<typeof explainMcpContentRequestSchema>;
 /** Asks the orchestrator to copy its journal into a backup. */
 export type BackupRequest = z.infer<typeof backupRequestSchema>;
 /** Asks for tool calls that wait for a decision, or have ended. */

@@ -76,7 +76,7 @@ export function whyNotNormal(uri: string): string | undefined {
 }
 
 /**
- * Names the resource of one server. A URI is offered in this form if an earlier server offers the same one. The name of a page begins with
+ * Names the resource of one server. A URI is shown in this form if an earlier server lists the same one. The name of a page begins with
  * `ui://`, too.
  */
 export function namedUri(server: string, uri: string): string {

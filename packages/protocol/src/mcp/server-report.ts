@@ -54,7 +54,11 @@ export const serverReportSchema = z.object({
       'disabled',
     ])
     .describe('The state of the instance that is in the best one.'),
-  transport: z.enum(['stdio', 'http']),
+  transport: z.enum(['stdio', 'http', 'remote']),
+  host: z
+    .string()
+    .optional()
+    .describe('The label of the orchestrator that hosts it. Absent for a server of this one.'),
   share: z.enum(['all', 'role', 'worker']),
   lazy: z.boolean(),
   instances: z.number(),
@@ -74,25 +78,23 @@ export const serverReportSchema = z.object({
         tool: z.string().optional(),
         message: z.string(),
         withheld: z.literal(true).optional().describe('It is withheld until its definition is accepted.'),
-        mended: z.literal(true).optional().describe('It is offered, in a form that clients accept.'),
+        mended: z.literal(true).optional().describe('It is shown, in a form that clients accept.'),
       }),
     )
     .describe(
-      'Tools that are left out, or not offered as the server describes them, and why; at most some twenty.',
+      'Tools that are left out, or not shown as the server describes them, and why; at most some twenty.',
     ),
   unshown: z
     .array(unshownSchema)
     .optional()
-    .describe('Tools that agents are offered, and that certain clients do not show as they are meant.'),
+    .describe('Tools that agents see, and that certain clients do not show as they are meant.'),
   tool_changes: z
     .array(toolChangeSchema)
     .describe('Tools whose definition changed while this orchestrator ran, newest first; at most twenty.'),
   definitions: z
     .object({ pinned: z.number(), withheld: z.number() })
     .optional()
-    .describe(
-      'Of a server with `definitions: pin`: how many definitions are offered as pinned, and withheld.',
-    ),
+    .describe('Of a server with `definitions: pin`: how many definitions are shown as pinned, and withheld.'),
   in_flight: z.number(),
   waiting: z.number().describe('Calls that wait in the orchestrator until the server takes another call.'),
   consecutive_failures: z.number(),
@@ -122,6 +124,20 @@ export const serverReportSchema = z.object({
 /** The state of a hosted MCP server, with all its instances together. Times are in milliseconds. It holds no secrets. */
 export type ServerReport = z.infer<typeof serverReportSchema>;
 
+/** Accepts the state of the orchestrators with one label. */
+export const hostReportSchema = z.object({
+  host: z.string().describe('The label.'),
+  servers: z.array(z.string()).describe('The servers that it may offer.'),
+  away_since: z.number().optional().describe('Since when none of them is there, in epoch milliseconds.'),
+  never_seen: z.literal(true).optional().describe('None was there since this orchestrator started.'),
+  refused: z
+    .array(z.string())
+    .optional()
+    .describe('Servers that it offers and may not: `hosts` does not name them. At most a hundred.'),
+});
+/** The state of the orchestrators with one label. */
+export type HostReport = z.infer<typeof hostReportSchema>;
+
 /** Accepts the answer to op `servers`. */
 export const serversReplySchema = z.object({
   servers: z.array(serverReportSchema),
@@ -141,6 +157,10 @@ export const serversReplySchema = z.object({
     })
     .optional()
     .describe('The large results that are kept for agents, with the bytes of their files.'),
+  hosts: z
+    .array(hostReportSchema)
+    .optional()
+    .describe('The orchestrators with labels. Absent if the configuration names none.'),
   unread_files: z
     .array(z.string())
     .optional()
@@ -152,6 +172,12 @@ export const serversReplySchema = z.object({
     .optional()
     .describe(
       'Why the configuration file as it is now is not in force, and since when in epoch milliseconds. Absent if it is.',
+    ),
+  restart_needed: z
+    .object({ since: z.number(), keys: z.array(z.string()) })
+    .optional()
+    .describe(
+      'The keys of the configuration whose present values take effect after a restart only, and since when in epoch milliseconds. Absent if there are none.',
     ),
   holds: z
     .array(z.string())

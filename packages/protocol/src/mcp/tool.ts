@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { optionalText, sharedFields } from './definition-parts.ts';
 import { unreadHints } from './mailbox-tools.ts';
 import {
-  offeredKindsSchema,
+  mcpContentKindsSchema,
   promptSchema,
   resourceSchema,
   resourceTemplateSchema,
   serverInstructionsSchema,
-} from './offers.ts';
+} from './mcp-content.ts';
 
 /** The fields that clients read in the schema of an object. */
 const objectSchemaFields = {
@@ -47,10 +47,10 @@ export const manifestSchema = z.object({
   prompts: z.array(promptSchema).optional(),
   resources: z.array(resourceSchema).optional(),
   resource_templates: z.array(resourceTemplateSchema).optional(),
-  offers: offeredKindsSchema
+  mcp_content: mcpContentKindsSchema
     .optional()
     .describe(
-      'The kinds that the role may be offered besides tools. The policy decides, no matter which servers are up.',
+      'The kinds that the role may use besides tools. The policy decides, no matter which servers are up.',
     ),
   instructions: z
     .array(serverInstructionsSchema)

@@ -78,11 +78,26 @@ const reserved = new Set(['broker', 'operator', 'orchestrator', 'human', 'system
 
 /**
  * Tells whether a name is reserved for the system, or looks like that of an operator, such as `operator.alice`. Separators are ignored, so
- * `o-r.chestrator` is reserved too. The names of configured senders, such as `hook.github`, are reserved as well.
+ * `o-r.chestrator` is reserved too. So are the names of configured senders, such as `hook.github`, and of orchestrators with a label.
  */
 export function isReservedName(agent: string): boolean {
   const plain = agent.replace(/[_.-]/g, '');
-  return reserved.has(plain) || plain.startsWith('operator') || isConfiguredSender(agent);
+  return (
+    reserved.has(plain) || plain.startsWith('operator') || isConfiguredSender(agent) || isHostAgent(agent)
+  );
+}
+
+/** Matches the label of an orchestrator. */
+export const hostLabelPattern = /^[a-z0-9][a-z0-9_-]{0,31}$/;
+
+/** Returns the agent id of the orchestrators with a label, such as `orchestrator.gpu`. */
+export function hostAgent(label: string): string {
+  return `orchestrator.${label}`;
+}
+
+/** Tells whether an agent id is that of the orchestrators with a label. */
+export function isHostAgent(agent: string): boolean {
+  return agent.startsWith('orchestrator.') && hostLabelPattern.test(agent.slice('orchestrator.'.length));
 }
 
 const operatorPattern = /^operator\.[a-z0-9][a-z0-9_-]{0,63}$/;

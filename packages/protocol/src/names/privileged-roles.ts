@@ -2,3 +2,19 @@
 export function isPrivileged(role: string): boolean {
   return role === 'operator' || role === 'orchestrator';
 }
+
+/**
+ * The role of an orchestrator with a label. It serves the tools of its machine to the orchestrator that has the rules: it answers requests,
+ * and sends nothing else.
+ */
+export const hostRole = 'host';
+
+/** Tells whether a role has limits of its own, because its connections work for many agents. */
+export function hasOwnLimits(role: string): boolean {
+  return isPrivileged(role) || role === hostRole;
+}
+
+/** Tells whether a role serves `mcp_request` messages. */
+export function servesCalls(role: string): boolean {
+  return role === 'orchestrator' || role === hostRole;
+}

@@ -93,7 +93,7 @@ const codes = {
   definition_changed: {
     kind: 'change',
     reported: true,
-    meaning: 'A pinned server offers definitions that are not the pinned ones; they are withheld.',
+    meaning: 'A pinned server lists definitions that are not the pinned ones; they are withheld.',
   },
   definitions_accepted: {
     kind: 'change',

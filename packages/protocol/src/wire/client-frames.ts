@@ -179,7 +179,7 @@ export const clientFrameSchemas = {
       .min(0)
       .max(frameLimits.nackDelayMs)
       .optional()
-      .describe('They are offered again after this time.'),
+      .describe('They are handed out again after this time.'),
     dead: z.boolean().optional().describe('They become dead letters at once.'),
     counts: z
       .boolean()
@@ -367,8 +367,8 @@ export const clientFrameSchemas = {
     { agents: z.array(agentIdSchema).max(frameLimits.followedAgents) },
   ),
 
-  offer_lanes: frameSchema(
-    'offer_lanes',
+  serve_lanes: frameSchema(
+    'serve_lanes',
     'Says where an orchestrator on this machine takes tool calls on lanes: section 13. Only for orchestrators. No answer but an `error`.',
     {
       path: z
@@ -439,8 +439,8 @@ export type CheckTokensFrame = FrameOf<'check_tokens'>;
 export type FollowHoldsFrame = FrameOf<'follow_holds'>;
 /** The frame `holds_known`, which confirms holds. */
 export type HoldsKnownFrame = FrameOf<'holds_known'>;
-/** The frame `offer_lanes`, which says where an orchestrator takes calls on lanes. */
-export type OfferLanesFrame = FrameOf<'offer_lanes'>;
+/** The frame `serve_lanes`, which says where an orchestrator takes calls on lanes. */
+export type ServeLanesFrame = FrameOf<'serve_lanes'>;
 /** The frame `open_lane`, which asks for a lane to an orchestrator. */
 export type OpenLaneFrame = FrameOf<'open_lane'>;
 /** The frame `lane_calls`, which reports calls of lanes. */

@@ -20,7 +20,7 @@ export const frameCosts = {
   follow_holds: 20,
   holds_known: 1,
   follow_rights: 20,
-  offer_lanes: 20,
+  serve_lanes: 20,
   open_lane: 100,
   lane_calls: 1,
   admin: 20,

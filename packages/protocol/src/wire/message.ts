@@ -12,11 +12,11 @@ const senderTokenSchema = z
       .array(z.string())
       .optional()
       .describe('The agents whose tokens issued it: the one that did, and those that issued that one’s.'),
-    session_of: z
+    sign_in_of: z
       .string()
       .optional()
       .describe(
-        'The id of the token whose holder signed in with a browser, if this is the token of that session.',
+        'The id of the token whose holder signed in with a browser, if this is the token of that sign-in.',
       ),
   })
   .meta({

@@ -26,7 +26,7 @@ const child: TokenRecord = {
   createdAt: 2,
   expiresAt: 3,
   parentId: 'one',
-  isSession: true,
+  isSignIn: true,
 };
 
 /** Defines Vitest tests of the rules that every `TokenStore` must follow. Each test opens a store of its own. */

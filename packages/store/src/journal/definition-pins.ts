@@ -15,7 +15,7 @@ export interface DefinitionKey {
   name: string;
 }
 
-/** A definition that is offered while its server offers exactly this one. */
+/** A definition that is shown while its server lists exactly this one. */
 export interface Pin extends DefinitionKey {
   hash: string;
   /** Epoch milliseconds. */

@@ -84,7 +84,7 @@ export interface OutsideTasks extends AsyncDisposable {
   /** Stores a new task. Resolves when it is on the disk. */
   add(task: NewOutsideTask): Promise<void>;
   find(id: string): OutsideTask | undefined;
-  /** Records that the broker has the message. */
+  /** Records that the broker has the message. That is read at once, and written a little later. */
   sent(id: string): void;
   /** Changes the state of a task. Returns false, and changes nothing, if its state is final. */
   change(id: string, change: OutsideChange): boolean;

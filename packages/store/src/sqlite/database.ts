@@ -14,7 +14,7 @@ export interface DatabaseOptions {
  * The version of all formats in this package. It changes with each change of tables or of their content. A database of another version is
  * refused.
  */
-export const formatVersion = 12;
+export const formatVersion = 13;
 
 /** The size to which SQLite cuts its log when it begins it again, in bytes. */
 export const maxLogBytes: number = 64 * 1024 * 1024;

@@ -23,7 +23,7 @@ export const tokenSchema = `
     created_at INTEGER NOT NULL,
     expires_at INTEGER,
     parent_id TEXT,
-    is_session INTEGER NOT NULL,
+    is_sign_in INTEGER NOT NULL,
     checksum INTEGER NOT NULL
   );
   ${holdSchema}
@@ -59,20 +59,20 @@ export async function openSqliteTokenStore(options: SqliteTokenStoreOptions): Pr
 }
 
 const allTokens = `SELECT id, hash, agent, role, permissions, roles, approves, issuers, created_at AS createdAt,
-    expires_at AS expiresAt, parent_id AS parentId, is_session AS isSession, checksum
+    expires_at AS expiresAt, parent_id AS parentId, is_sign_in AS isSignIn, checksum
   FROM token ORDER BY created_at, id`;
 const allAgents = 'SELECT name, checksum FROM agent ORDER BY number';
 
 type ListColumn = 'permissions' | 'roles' | 'approves' | 'issuers';
 
-type TokenRow = Omit<TokenRecord, ListColumn | 'expiresAt' | 'parentId' | 'isSession'> & {
+type TokenRow = Omit<TokenRecord, ListColumn | 'expiresAt' | 'parentId' | 'isSignIn'> & {
   permissions: string;
   roles: string | null;
   approves: string | null;
   issuers: string | null;
   expiresAt: number | null;
   parentId: string | null;
-  isSession: number;
+  isSignIn: number;
   checksum: number;
 };
 
@@ -99,7 +99,7 @@ class SqliteTokenStore implements TokenStore {
     this.#all = db.prepare(allTokens);
     this.#add = db.prepare(
       `INSERT INTO token (id, hash, agent, role, permissions, roles, approves, issuers, created_at, expires_at, parent_id,
-         is_session, checksum)
+         is_sign_in, checksum)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#isStored = db.prepare('SELECT 1 FROM token WHERE id = ?');
@@ -189,7 +189,7 @@ class SqliteTokenStore implements TokenStore {
       createdAt,
       expiresAt,
       parentId,
-      isSession: record.isSession ? 1 : 0,
+      isSignIn: record.isSignIn ? 1 : 0,
     };
     this.#add.run(...columnsOf(row), checksumOf(row));
   }
@@ -279,7 +279,7 @@ function listText(list: readonly string[] | undefined): string | null {
 }
 
 function toRecord(row: TokenRow): TokenRecord {
-  const { permissions, roles, approves, issuers, expiresAt, parentId, isSession, checksum, ...rest } = row;
+  const { permissions, roles, approves, issuers, expiresAt, parentId, isSignIn, checksum, ...rest } = row;
   const isSound = isSoundToken(row);
   return {
     ...rest,
@@ -290,7 +290,7 @@ function toRecord(row: TokenRow): TokenRecord {
     ...(!isSound && { damaged: true as const }),
     ...(expiresAt !== null && { expiresAt }),
     ...(parentId !== null && { parentId }),
-    ...(isSession === 1 && { isSession: true as const }),
+    ...(isSignIn === 1 && { isSignIn: true as const }),
   };
 }
 
@@ -301,10 +301,10 @@ function checksumOf(row: Omit<TokenRow, 'checksum'>): number {
 /** Returns the columns of a row in the order of the table. */
 function columnsOf(row: Omit<TokenRow, 'checksum'>): (string | number | null)[] {
   const { id, hash, agent, role, permissions, roles, approves, issuers } = row;
-  const { createdAt, expiresAt, parentId, isSession } = row;
+  const { createdAt, expiresAt, parentId, isSignIn } = row;
   return [
     ...[id, hash, agent, role, permissions, roles, approves, issuers],
-    ...[createdAt, expiresAt, parentId, isSession],
+    ...[createdAt, expiresAt, parentId, isSignIn],
   ];
 }
 

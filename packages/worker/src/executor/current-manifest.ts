@@ -2,15 +2,15 @@ import type { BrokerClient, Log, ParsedMessage } from '@signalbox/client';
 import {
   type MailboxAccess,
   type Manifest,
+  type McpContentKinds,
   messageOf,
-  type OfferedKinds,
   type Tool,
   type UnreadHint,
 } from '@signalbox/protocol';
-import type { CurrentOffers } from './current-offers.ts';
+import type { CurrentMcpContent } from './current-mcp-content.ts';
 import { requestManifest } from './manifest-request.ts';
 import {
-  changedOffers,
+  changedMcpContent,
   noManifest,
   type ReadManifest,
   readManifest,
@@ -35,7 +35,7 @@ export class CurrentManifest {
   readonly #options: CurrentManifestOptions;
   readonly #stop = new AbortController();
   readonly #listeners = new Set<() => void>();
-  readonly #offerListeners = new Set<(changed: OfferedKinds) => void>();
+  readonly #mcpContentListeners = new Set<(changed: McpContentKinds) => void>();
   readonly #detach: (() => void)[];
   #shown = noManifest;
   #notReady: NotReady = [];
@@ -61,8 +61,8 @@ export class CurrentManifest {
   }
 
   /** The instructions, resources and prompts that the role may see. */
-  get offers(): CurrentOffers {
-    return this.#shown.offers;
+  get mcpContent(): CurrentMcpContent {
+    return this.#shown.mcpContent;
   }
 
   /** True if the role may call tools that are not listed. */
@@ -117,9 +117,9 @@ export class CurrentManifest {
   }
 
   /** Calls `listener` at each change of the prompts or resources; returns a function that removes it. */
-  onOffersChanged(listener: (changed: OfferedKinds) => void): () => void {
-    this.#offerListeners.add(listener);
-    return () => this.#offerListeners.delete(listener);
+  onMcpContentChanged(listener: (changed: McpContentKinds) => void): () => void {
+    this.#mcpContentListeners.add(listener);
+    return () => this.#mcpContentListeners.delete(listener);
   }
 
   /** Calls `listener` at each change of the tools or the mailbox; returns a function that removes it. */
@@ -145,8 +145,8 @@ export class CurrentManifest {
     if (manifest.version === before.version) return false;
     this.#shown = manifest;
     if (manifest.digests.tools !== before.digests.tools) for (const listener of this.#listeners) listener();
-    const changed = changedOffers(before, manifest);
-    if (Object.keys(changed).length > 0) for (const listener of this.#offerListeners) listener(changed);
+    const changed = changedMcpContent(before, manifest);
+    if (Object.keys(changed).length > 0) for (const listener of this.#mcpContentListeners) listener(changed);
     return true;
   }
 

@@ -1,8 +1,8 @@
 import type { CancelSignal } from '@signalbox/client';
 import {
   type KeptAnswer,
+  type McpContentRequest,
   messageOf,
-  type OfferRequest,
   readKeptAnswer,
   toolCallError,
 } from '@signalbox/protocol';
@@ -10,7 +10,7 @@ import type { CallResult } from './call-result.ts';
 import { unreadableAnswer } from './orchestrator-question.ts';
 
 type Answer = Record<string, unknown>;
-type Ask = (body: OfferRequest, options: { signal?: CancelSignal }) => Promise<CallResult<Answer>>;
+type Ask = (body: McpContentRequest, options: { signal?: CancelSignal }) => Promise<CallResult<Answer>>;
 
 /** The longest answer that is read, in bytes of JSON. */
 const maxBytes = 64 * 1024 * 1024;

@@ -18,9 +18,9 @@ import {
   isJsonObject,
   type KeptAnswer,
   type MailboxAccess,
+  type McpContentKinds,
+  type McpContentRequest,
   mayRepeat,
-  type OfferedKinds,
-  type OfferRequest,
   type Tool,
   type ToolCallError,
   taskRoundId,
@@ -36,7 +36,7 @@ import type { Tracing } from '@signalbox/serving/tracing';
 import { closest } from 'fastest-levenshtein';
 import { type CallResult, callResultOf, type RoundResult } from './call-result.ts';
 import { CurrentManifest } from './current-manifest.ts';
-import type { CurrentOffers } from './current-offers.ts';
+import type { CurrentMcpContent } from './current-mcp-content.ts';
 import { FollowedResources } from './followed-resources.ts';
 import { KeptAnswers } from './kept-answers.ts';
 import { askOrchestrator, question } from './orchestrator-question.ts';
@@ -186,7 +186,7 @@ export class McpProxyExecutor implements AsyncDisposable {
     const { result, error } = await this.#call(call, options);
     if (error) return { error };
     if (!isInputRequired(result)) return { result: toProxiedResult(result) };
-    const message = `'${call.name}' asks its caller for input, which was not offered`;
+    const message = `'${call.name}' asks its caller for input, which was not shown`;
     return { error: toolCallError('internal', message, { mayHaveRun: true }) };
   }
 
@@ -210,8 +210,8 @@ export class McpProxyExecutor implements AsyncDisposable {
   }
 
   /**
-   * Returns the end of a call that an earlier process has made with the same id. Its tool may be listed no longer, or a page that the earlier
-   * process knew may have named it.
+   * Returns the end of a call that an earlier process has made with the same id. Its tool may be listed no longer, or a page that the
+   * earlier process knew may have named it.
    */
   async #endOfEarlier(name: string, options: ExecuteOptions): Promise<RoundResult | undefined> {
     const { mayBeRepeated, requestId: callId, onAwaitingApproval } = options;
@@ -394,7 +394,7 @@ export class McpProxyExecutor implements AsyncDisposable {
    * `body` has a round. Every failure is a return value.
    */
   async ask(
-    body: OfferRequest,
+    body: McpContentRequest,
     { signal }: { signal?: CancelSignal } = {},
   ): Promise<CallResult<Record<string, unknown>>> {
     const timeoutMs = this.#options.timeoutMs ?? defaultCallTimeoutMs;
@@ -411,13 +411,13 @@ export class McpProxyExecutor implements AsyncDisposable {
   }
 
   /** The instructions, resources and prompts that the role may see. */
-  get offers(): CurrentOffers {
-    return this.#manifest.offers;
+  get mcpContent(): CurrentMcpContent {
+    return this.#manifest.mcpContent;
   }
 
   /** Calls `listener` with the kinds of which a list has changed; returns a function that removes it. */
-  onOffersChanged(listener: (changed: OfferedKinds) => void): () => void {
-    return this.#manifest.onOffersChanged(listener);
+  onMcpContentChanged(listener: (changed: McpContentKinds) => void): () => void {
+    return this.#manifest.onMcpContentChanged(listener);
   }
 
   /** Returns the tools that the role may call, in the orchestrator's order. */

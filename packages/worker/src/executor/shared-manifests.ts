@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
-import type { MailboxAccess, Manifest, OfferedKinds, Tool, UnreadHint } from '@signalbox/protocol';
+import type { MailboxAccess, Manifest, McpContentKinds, Tool, UnreadHint } from '@signalbox/protocol';
 import { within } from '@signalbox/serving';
-import { type CurrentOffers, noOffers, offersOf } from './current-offers.ts';
+import { type CurrentMcpContent, mcpContentOf, noMcpContent } from './current-mcp-content.ts';
 
 /** A whole list of an orchestrator, as it is shown. All executors of a process that see the same list have the same object. */
 export interface ReadManifest {
   version: string;
   /** The listed tools by name, in the orchestrator's order. */
   tools: ReadonlyMap<string, Tool>;
-  offers: CurrentOffers;
+  mcpContent: CurrentMcpContent;
   /** See the fields of `Manifest`. */
   hasUnlisted: boolean;
   mailbox: MailboxAccess | undefined;
@@ -20,7 +20,7 @@ export interface ReadManifest {
 
 /** Stands for the list before the first one. */
 export const noManifest: ReadManifest = {
-  ...{ version: '', tools: new Map(), offers: noOffers },
+  ...{ version: '', tools: new Map(), mcpContent: noMcpContent },
   ...{ hasUnlisted: false, mailbox: undefined, unreadHint: undefined, keepsResults: false },
   digests: { tools: '', prompts: '', resources: '' },
 };
@@ -29,23 +29,23 @@ export const noManifest: ReadManifest = {
 export function readManifest(manifest: Manifest): ReadManifest {
   const { version, tools = [], mailbox, unread_hint: unreadHint } = manifest;
   const [hasUnlisted, keepsResults] = [manifest.has_unlisted === true, manifest.keeps_results === true];
-  const offers = offersOf(manifest);
+  const mcpContent = mcpContentOf(manifest);
   return {
-    ...{ version, offers, hasUnlisted, mailbox, unreadHint, keepsResults },
+    ...{ version, mcpContent, hasUnlisted, mailbox, unreadHint, keepsResults },
     tools: new Map(tools.map((tool) => [tool.name, tool])),
     digests: {
       tools: digestOf([tools, hasUnlisted, mailbox, unreadHint, keepsResults]),
-      prompts: digestOf(offers.prompts),
-      resources: digestOf([offers.resources, offers.templates]),
+      prompts: digestOf(mcpContent.prompts),
+      resources: digestOf([mcpContent.resources, mcpContent.templates]),
     },
   };
 }
 
-/** Returns the kinds of offers in which two lists differ. */
-export function changedOffers(
+/** Returns the kinds of MCP content in which two lists differ. */
+export function changedMcpContent(
   { digests: before }: ReadManifest,
   { digests: after }: ReadManifest,
-): OfferedKinds {
+): McpContentKinds {
   return {
     ...(before.prompts !== after.prompts && { prompts: true }),
     ...(before.resources !== after.resources && { resources: true }),
@@ -60,8 +60,8 @@ function digestOf(part: unknown): string {
 const longestWaitMs = 2_000;
 
 /**
- * The lists of one orchestrator that the executors of this process have read. Each of them asks the orchestrator itself, which version its role
- * sees; but the list of a version is read and kept once.
+ * The lists of one orchestrator that the executors of this process have read. Each of them asks the orchestrator itself, which version its
+ * role sees; but the list of a version is read and kept once.
  */
 export class SharedManifests {
   readonly #newest = new Map<string, ReadManifest>();
@@ -73,8 +73,8 @@ export class SharedManifests {
   }
 
   /**
-   * Carries out `read`, which asks for the list of a role. While another executor reads a list that may be the same, it waits, unless it has to
-   * be `fresh`: `known` is the version that is shown now. Rejects as `read` does.
+   * Carries out `read`, which asks for the list of a role. While another executor reads a list that may be the same, it waits, unless it
+   * has to be `fresh`: `known` is the version that is shown now. Rejects as `read` does.
    */
   async read(
     role: string,

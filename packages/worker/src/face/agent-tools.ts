@@ -13,9 +13,9 @@ import { type FaceTasks, hostedTasks } from '../tasks/hosted-tasks.ts';
 import { type AgentStatus, createAgentStatus } from '../tools/agent-status.ts';
 import { CallsUnderWay } from '../tools/calls-under-way.ts';
 import { combinedTools } from '../tools/combined-tools.ts';
-import type { FaceOffers } from '../tools/face-offers.ts';
+import type { FaceMcpContent } from '../tools/face-mcp-content.ts';
 import type { FaceTools } from '../tools/face-tools.ts';
-import { hostedOffers } from '../tools/hosted-offers.ts';
+import { hostedMcpContent } from '../tools/hosted-mcp-content.ts';
 import { hostedTools } from '../tools/hosted-tools.ts';
 import { ReadPages } from '../tools/read-pages.ts';
 import { SeenLinks } from '../tools/seen-links.ts';
@@ -52,7 +52,7 @@ export interface AgentToolsOptions extends MailboxSettings {
 export interface AgentTools extends FaceTools, AsyncDisposable {
   readonly status: AgentStatus;
   /** The prompts and resources that the agent may see. */
-  readonly offers: FaceOffers;
+  readonly mcpContent: FaceMcpContent;
   /** The pages of MCP Apps that the agent's client has read. */
   readonly pages: ReadPages;
   /** The agent's calls that are tasks. */
@@ -86,7 +86,7 @@ export function openAgentTools(executor: McpProxyExecutor, options: AgentToolsOp
   const pages = new ReadPages({ asker: executor, isListed });
   return {
     ...tools,
-    offers: hostedOffers(executor, { links, pages }),
+    mcpContent: hostedMcpContent(executor, { links, pages }),
     pages,
     tasks: hostedTasks(executor, links),
     isInUse: () => mailbox?.isInUse() ?? false,

@@ -62,14 +62,14 @@ export function serveMcpFace(executor: McpProxyExecutor, options: McpFaceOptions
       log({ event: 'list_changed_not_sent', reason: messageOf(thrown) });
     });
   });
-  const stopAnnouncingOffers = tools.offers.onChanged((changed) => {
-    connection.announceOffersChanged(changed).catch((thrown) => {
+  const stopAnnouncingMcpContent = tools.mcpContent.onChanged((changed) => {
+    connection.announceMcpContentChanged(changed).catch((thrown) => {
       log({ event: 'list_changed_not_sent', reason: messageOf(thrown) });
     });
   });
   const closed = connection.closed.then(async () => {
     stopAnnouncing();
-    stopAnnouncingOffers();
+    stopAnnouncingMcpContent();
     await tools[Symbol.asyncDispose]();
   });
   const close = async () => {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Log } from '@signalbox/client';
-import { messageOf, permissionsOfRole, SignalboxError } from '@signalbox/protocol';
+import { messageOf, permissionsOfRole, SignalboxError, servesCalls } from '@signalbox/protocol';
 import type { Budget } from '@signalbox/serving';
 import { type HttpRefusal, unavailable } from '../sdk/http-refusal.ts';
 import { type BearerToken, invalidToken } from './bearer-token.ts';
@@ -148,7 +148,7 @@ export class AgentTable<A extends TableAgent> {
     try {
       const connected = await connect(bearer, { signal: timeLimit.signal, timeoutMs: connectTimeoutMs });
       const { role } = connected;
-      if (permissionsOfRole(role).length > 0 || role === 'orchestrator') {
+      if (permissionsOfRole(role).length > 0 || servesCalls(role)) {
         await connected.close();
         throw new SignalboxError('forbidden', `this is the ${role}'s token; an agent needs its own`);
       }

@@ -50,7 +50,9 @@ export function openFaceAgent(executor: McpProxyExecutor, options: FaceAgentOpti
     onError: report,
   });
   const stopAnnouncing = tools.onChanged(() => endpoint.announceListChanged());
-  const stopAnnouncingOffers = tools.offers.onChanged((changed) => endpoint.announceOffersChanged(changed));
+  const stopAnnouncingMcpContent = tools.mcpContent.onChanged((changed) =>
+    endpoint.announceMcpContentChanged(changed),
+  );
   let closing: Promise<void> | undefined;
 
   async function answer(request: FaceRequest, reply: HttpReply): Promise<void> {
@@ -71,7 +73,7 @@ export function openFaceAgent(executor: McpProxyExecutor, options: FaceAgentOpti
     steps.use(tools);
     steps.defer(() => endpoint.close());
     stopAnnouncing();
-    stopAnnouncingOffers();
+    stopAnnouncingMcpContent();
   }
 
   return {

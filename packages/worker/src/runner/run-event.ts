@@ -36,7 +36,7 @@ export type RunWarning =
 export interface ExitReport {
   /** True if the parent has a message about it. */
   told: boolean;
-  /** Messages that were handed to the agent and are not settled: they will be offered again. */
+  /** Messages that were handed to the agent and are not settled: they will be handed out again. */
   heldIds: string[];
   /** The end of a failed agent's output, at most 64 KiB; empty on a terminal, where no output is kept. */
   output: string;

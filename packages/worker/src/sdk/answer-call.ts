@@ -12,7 +12,7 @@ import {
 import type { FaceTasks } from '../tasks/hosted-tasks.ts';
 import type { AgentStatus } from '../tools/agent-status.ts';
 import { startCallProgress } from '../tools/call-progress.ts';
-import type { FaceOffers } from '../tools/face-offers.ts';
+import type { FaceMcpContent } from '../tools/face-mcp-content.ts';
 import { type CallKey, endsCall, type FaceAnswer, type FaceTools } from '../tools/face-tools.ts';
 import { invalidParams, JsonRpcError } from '../tools/json-rpc-error.ts';
 import type { ReadPages } from '../tools/read-pages.ts';
@@ -24,10 +24,10 @@ import { type FaceTrace, type PassedOn, runTraced } from './traced-call.ts';
 /** The longest silence by default, in milliseconds. Clients commonly give up after 60 s without a notification. */
 const defaultHeartbeatMs = 15_000;
 
-/** The tools and offers of an agent, and the status that counts its calls. */
+/** The tools, prompts and resources of an agent, and the status that counts its calls. */
 export type AgentFaceTools = FaceTools & {
   readonly status: AgentStatus;
-  readonly offers: FaceOffers;
+  readonly mcpContent: FaceMcpContent;
   readonly pages: Pick<ReadPages, 'hasAny' | 'toolOf'>;
   readonly tasks: FaceTasks;
 };

@@ -1,12 +1,12 @@
 import type { Server, Transport } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import type { OfferedKinds } from '@signalbox/protocol';
+import type { McpContentKinds } from '@signalbox/protocol';
 import { type AgentFaceTools, type AnswerDeps, cancelCalls } from './answer-call.ts';
 import { DirectCalls } from './direct-calls.ts';
 import { createFaceServer } from './face-server.ts';
 import { keepCodes } from './kept-codes.ts';
 import { ListenedResources } from './listened-resources.ts';
-import { sendOffersChanged } from './offer-requests.ts';
+import { sendMcpContentChanged } from './mcp-content-requests.ts';
 import { RunningCalls } from './running-calls.ts';
 
 export interface FaceConnectionOptions {
@@ -29,7 +29,7 @@ export interface FaceConnection {
   /** Tells the client that the list of tools has changed. Rejects if that can't be sent. */
   announceListChanged(): Promise<void>;
   /** Tells the client that other lists have changed, if its session has them. Rejects if that can't be sent. */
-  announceOffersChanged(changed: OfferedKinds): Promise<void>;
+  announceMcpContentChanged(changed: McpContentKinds): Promise<void>;
   /** Cancels the running calls, lets their answers reach the client, and closes the transport. */
   close(): Promise<void>;
 }
@@ -63,8 +63,8 @@ export function serveConnection(
     { transport, onerror: onError },
   );
   directCalls.attach(transport);
-  const listening = new ListenedResources(tools.offers, transport);
-  const stopUpdates = tools.offers.onUpdated((uri) => {
+  const listening = new ListenedResources(tools.mcpContent, transport);
+  const stopUpdates = tools.mcpContent.onUpdated((uri) => {
     if (era === 'modern') ready?.sendResourceUpdated({ uri }).catch(() => {});
   });
   const ended = Promise.withResolvers<void>();
@@ -80,7 +80,7 @@ export function serveConnection(
   return {
     closed: ended.promise.then(() => running.settled()),
     announceListChanged: async () => await ready?.sendToolListChanged(),
-    announceOffersChanged: async (changed) => await sendOffersChanged(ready, changed),
+    announceMcpContentChanged: async (changed) => await sendMcpContentChanged(ready, changed),
     async close() {
       await cancelCalls(running);
       await handle.close();

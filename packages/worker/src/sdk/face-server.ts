@@ -23,7 +23,11 @@ import { type AnswerDeps, type ClientCall, startCall } from './answer-call.ts';
 import { withOwnCode } from './kept-codes.ts';
 import { untouched } from './legacy-input.ts';
 import { LegacySubscriptions } from './legacy-subscriptions.ts';
-import { answerOfferRequest, isOfferMethod, offerCapabilities } from './offer-requests.ts';
+import {
+  answerMcpContentRequest,
+  isMcpContentMethod,
+  mcpContentCapabilities,
+} from './mcp-content-requests.ts';
 import { answerTaskRequests, isTaskMethod, tasksCapability } from './task-requests.ts';
 
 export interface FaceServerOptions extends AnswerDeps {
@@ -52,7 +56,7 @@ export function createFaceServer(options: FaceServerOptions): Server {
     capabilities: {
       tools: { listChanged: true },
       ...(logs && { logging: {} }),
-      ...offerCapabilities(tools.offers),
+      ...mcpContentCapabilities(tools.mcpContent),
       ...(isModern && tasksCapability),
       experimental: { [workerFaceCapability]: {} },
     },
@@ -72,9 +76,9 @@ export function createFaceServer(options: FaceServerOptions): Server {
   }
   if (isModern && (onlyMethod === undefined || isTaskMethod(onlyMethod)))
     answerTaskRequests(server, tools.tasks);
-  const { offers } = tools;
-  const isKnown = (method: string) => method === 'tools/call' || isOfferMethod(offers, method);
-  const subscriptions = new LegacySubscriptions(server, offers);
+  const { mcpContent } = tools;
+  const isKnown = (method: string) => method === 'tools/call' || isMcpContentMethod(mcpContent, method);
+  const subscriptions = new LegacySubscriptions(server, mcpContent);
   if (onlyMethod !== undefined && !isKnown(onlyMethod)) return server;
   const answer = (request: JSONRPCRequest, context: ServerContext, isLegacy: boolean) => {
     if (isLegacy && subscriptions.knows(request.method))
@@ -87,7 +91,7 @@ export function createFaceServer(options: FaceServerOptions): Server {
       const { _meta: meta } = context.mcpReq;
       const round = isLegacy ? undefined : roundOf(server, context);
       const { method, params = {} } = request;
-      return answerOfferRequest(offers, { method, params, signal: cancelled, round, meta });
+      return answerMcpContentRequest(mcpContent, { method, params, signal: cancelled, round, meta });
     }
     const { answer: answered, abort } = startCall(server, options, (signal) =>
       clientCall(server, request, { context, signal, logs, key: options.keyOf?.(context.mcpReq.id) }),

@@ -3,7 +3,7 @@ import {
   createMcpHandler,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server';
-import { isJsonObject, type OfferedKinds } from '@signalbox/protocol';
+import { isJsonObject, type McpContentKinds } from '@signalbox/protocol';
 import { type AgentFaceTools, type AnswerDeps, cancelCalls, type WantedLogs } from './answer-call.ts';
 import { DirectCalls, isPlainCall } from './direct-calls.ts';
 import { createFaceServer, type FaceServerOptions, serverInfoOf } from './face-server.ts';
@@ -49,7 +49,7 @@ export interface HttpEndpoint {
   /** Tells every client that listens that the list of tools has changed. */
   announceListChanged(): void;
   /** Tells every client that listens which other lists have changed. */
-  announceOffersChanged(changed: OfferedKinds): void;
+  announceMcpContentChanged(changed: McpContentKinds): void;
   /** Puts unused sessions to sleep. */
   sweep(): Promise<void>;
   /** Cancels the running calls, lets their answers reach the clients, and ends all sessions and streams. */
@@ -86,7 +86,7 @@ export function openHttpEndpoint(tools: AgentFaceTools, options: HttpEndpointOpt
     past,
     now,
   });
-  const stopUpdates = tools.offers.onUpdated((uri) => current.notify.resourceUpdated(uri));
+  const stopUpdates = tools.mcpContent.onUpdated((uri) => current.notify.resourceUpdated(uri));
   const modernCalls = new ModernCalls({ tools, running, heartbeatMs, trace }, serverInfoOf(version));
   const headerChecks = new HeaderChecks(tools);
   const answerBySdk = async (request: FaceRequest, reply: HttpReply): Promise<void> => {
@@ -98,9 +98,9 @@ export function openHttpEndpoint(tools: AgentFaceTools, options: HttpEndpointOpt
     if (!listensToResources(message))
       return reply.pass(await current.fetch(webRequest(request, signal), { parsedBody: message }));
     const holder = {};
-    const end = () => void tools.offers.follow(holder, new Set());
+    const end = () => void tools.mcpContent.follow(holder, new Set());
     signal.addEventListener('abort', end, { once: true });
-    const parsedBody = await followListened(tools.offers, holder, message);
+    const parsedBody = await followListened(tools.mcpContent, holder, message);
     if (signal.aborted) end();
     return reply.pass(await current.fetch(webRequest(request, signal), { parsedBody }));
   };
@@ -124,10 +124,10 @@ export function openHttpEndpoint(tools: AgentFaceTools, options: HttpEndpointOpt
       current.notify.toolsChanged();
       sessions.announceListChanged();
     },
-    announceOffersChanged(changed) {
+    announceMcpContentChanged(changed) {
       if (changed.prompts) current.notify.promptsChanged();
       if (changed.resources) current.notify.resourcesChanged();
-      sessions.announceOffersChanged(changed);
+      sessions.announceMcpContentChanged(changed);
     },
     sweep: () => sessions.sweep(),
     async close() {

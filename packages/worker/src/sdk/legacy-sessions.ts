@@ -5,13 +5,13 @@ import {
   type Server,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server';
-import type { OfferedKinds } from '@signalbox/protocol';
+import type { McpContentKinds } from '@signalbox/protocol';
 import type { DirectCalls } from './direct-calls.ts';
 import type { HttpRefusal } from './http-refusal.ts';
 import type { HttpReply } from './http-reply.ts';
 import { type FaceRequest, headerOf, requestIdOf } from './http-request.ts';
 import { keepCodes } from './kept-codes.ts';
-import { sendOffersChanged } from './offer-requests.ts';
+import { sendMcpContentChanged } from './mcp-content-requests.ts';
 import { type PastAnswers, resumableMs } from './past-answers.ts';
 import type { SessionIds, SessionState } from './session-id.ts';
 import { SessionTransport } from './session-transport.ts';
@@ -80,8 +80,8 @@ export class LegacySessions {
   }
 
   /** Tells every client which other lists have changed. */
-  announceOffersChanged(changed: OfferedKinds): void {
-    for (const { server } of this.#sessions.values()) sendOffersChanged(server, changed).catch(() => {});
+  announceMcpContentChanged(changed: McpContentKinds): void {
+    for (const { server } of this.#sessions.values()) sendMcpContentChanged(server, changed).catch(() => {});
   }
 
   /** Puts unused sessions to sleep, and cancels the requests to whose streams no client has come back. */
@@ -200,7 +200,7 @@ export class LegacySessions {
     if (idle) await this.#putToSleep(idle);
     // The lists may have changed while nobody could tell the client.
     session.server.sendToolListChanged().catch(() => {});
-    sendOffersChanged(session.server, { prompts: true, resources: true }).catch(() => {});
+    sendMcpContentChanged(session.server, { prompts: true, resources: true }).catch(() => {});
     return session;
   }
 

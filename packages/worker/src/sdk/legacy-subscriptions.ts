@@ -1,6 +1,6 @@
 import type { Server } from '@modelcontextprotocol/server';
-import type { FaceOffers } from '../tools/face-offers.ts';
-import { rpcErrorOf } from '../tools/hosted-offers.ts';
+import type { FaceMcpContent } from '../tools/face-mcp-content.ts';
+import { rpcErrorOf } from '../tools/hosted-mcp-content.ts';
 import { invalidParams, JsonRpcError } from '../tools/json-rpc-error.ts';
 
 const methods = ['resources/subscribe', 'resources/unsubscribe'];
@@ -8,19 +8,19 @@ const methods = ['resources/subscribe', 'resources/unsubscribe'];
 /** The subscriptions of one client of the revisions up to 2025-11-25, which asks for each resource by a request. */
 export class LegacySubscriptions {
   readonly #server: Server;
-  readonly #offers: FaceOffers;
+  readonly #mcpContent: FaceMcpContent;
   readonly #uris = new Set<string>();
   #stop: (() => void) | undefined;
 
-  constructor(server: Server, offers: FaceOffers) {
+  constructor(server: Server, mcpContent: FaceMcpContent) {
     this.#server = server;
-    this.#offers = offers;
+    this.#mcpContent = mcpContent;
     server.onclose = () => this.#end();
   }
 
   /** Returns true if a method belongs to subscriptions, and the agent may have some. */
   knows(method: string): boolean {
-    return methods.includes(method) && this.#offers.kinds().resources === true;
+    return methods.includes(method) && this.#mcpContent.kinds().resources === true;
   }
 
   /** Answers a request that {@link knows} knows. Rejects with `JsonRpcError` if the agent may not follow the resource. */
@@ -30,19 +30,19 @@ export class LegacySubscriptions {
       throw new JsonRpcError(invalidParams, 'uri: it must be the URI of a resource');
     if (method === 'resources/subscribe') this.#uris.add(uri);
     else this.#uris.delete(uri);
-    this.#stop ??= this.#offers.onUpdated((updated) => {
+    this.#stop ??= this.#mcpContent.onUpdated((updated) => {
       if (this.#uris.has(updated)) this.#server.sendResourceUpdated({ uri: updated }).catch(() => {});
     });
-    const refused = (await this.#offers.follow(this, new Set(this.#uris))).get(uri);
+    const refused = (await this.#mcpContent.follow(this, new Set(this.#uris))).get(uri);
     if (!refused || method === 'resources/unsubscribe') return {};
     this.#uris.delete(uri);
-    void this.#offers.follow(this, new Set(this.#uris));
+    void this.#mcpContent.follow(this, new Set(this.#uris));
     throw rpcErrorOf(refused, { method, params });
   }
 
   #end(): void {
     this.#stop?.();
-    if (this.#uris.size > 0) void this.#offers.follow(this, new Set());
+    if (this.#uris.size > 0) void this.#mcpContent.follow(this, new Set());
     this.#uris.clear();
   }
 }

@@ -1,6 +1,6 @@
 import type { JSONRPCMessage, RequestId, Transport } from '@modelcontextprotocol/server';
 import { isJsonObject } from '@signalbox/protocol';
-import type { FaceOffers } from '../tools/face-offers.ts';
+import type { FaceMcpContent } from '../tools/face-mcp-content.ts';
 import { listensUndeclared, undeclared } from './task-requests.ts';
 
 /** A client's request for a stream of changes (MCP 2026-07-28), with the resources whose changes it wants. */
@@ -23,18 +23,18 @@ export function listensToResources(message: unknown): message is ListenRequest {
  * follow: the SDK confirms everything in it.
  */
 export async function followListened(
-  offers: FaceOffers,
+  mcpContent: FaceMcpContent,
   holder: unknown,
   message: ListenRequest,
 ): Promise<ListenRequest> {
   const { notifications } = message.params;
   const uris = new Set(notifications.resourceSubscriptions.filter((uri) => typeof uri === 'string'));
-  const mayFollow = offers.kinds().resources === true;
+  const mayFollow = mcpContent.kinds().resources === true;
   const refused = mayFollow
-    ? await offers.follow(holder, uris)
+    ? await mcpContent.follow(holder, uris)
     : new Map([...uris].map((uri) => [uri, undefined]));
   const allowed = [...uris].filter((uri) => !refused.has(uri));
-  if (allowed.length < uris.size && mayFollow) void offers.follow(holder, new Set(allowed));
+  if (allowed.length < uris.size && mayFollow) void mcpContent.follow(holder, new Set(allowed));
   return {
     ...message,
     params: { ...message.params, notifications: { ...notifications, resourceSubscriptions: allowed } },
@@ -43,12 +43,12 @@ export async function followListened(
 
 /** The streams of changes that the client of one connection listens to. This class reads messages before the SDK does. */
 export class ListenedResources {
-  readonly #offers: FaceOffers;
+  readonly #mcpContent: FaceMcpContent;
   /** The holder of each stream, by the id of its request. */
   readonly #holders = new Map<RequestId, object>();
 
-  constructor(offers: FaceOffers, transport: Transport) {
-    this.#offers = offers;
+  constructor(mcpContent: FaceMcpContent, transport: Transport) {
+    this.#mcpContent = mcpContent;
     const { onmessage } = transport;
     transport.onmessage = (message, extra) => {
       if ('method' in message && message.method === 'notifications/cancelled')
@@ -67,7 +67,7 @@ export class ListenedResources {
       this.#end(message.id);
       const holder = {};
       this.#holders.set(message.id as RequestId, holder);
-      followListened(offers, holder, message).then(
+      followListened(mcpContent, holder, message).then(
         (allowed) => onmessage?.(allowed as never, extra),
         () => onmessage?.(message, extra),
       );
@@ -83,6 +83,6 @@ export class ListenedResources {
     const holder = this.#holders.get(id as RequestId);
     if (!holder) return;
     this.#holders.delete(id as RequestId);
-    void this.#offers.follow(holder, new Set());
+    void this.#mcpContent.follow(holder, new Set());
   }
 }

@@ -1,12 +1,13 @@
-import { type Tool, toolCallError } from '@signalbox/protocol';
+import type { CancelSignal } from '@signalbox/client';
+import { searchReplySchema, type Tool, toolCallError } from '@signalbox/protocol';
+import type { CallResult } from '../executor/call-result.ts';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
+import { askOrchestrator, unreadableAnswer } from '../executor/orchestrator-question.ts';
 import type { FaceAnswer, FaceCall, FaceTools } from '../tools/face-tools.ts';
 import { callHosted, type HostedToolsOptions, hostedTools } from '../tools/hosted-tools.ts';
-import { failedResultOf } from '../tools/tool-result.ts';
-import { foundToolsResult } from './found-tools.ts';
+import { failedResultOf, type ToolResult } from '../tools/tool-result.ts';
 import { readCallArguments, readSearchArguments } from './search-arguments.ts';
 import { callToolName, searchDefinitions, searchToolName } from './search-definitions.ts';
-import { requestSearch } from './search-request.ts';
 
 const defaultSearchTimeoutMs = 10_000;
 
@@ -84,4 +85,61 @@ function serverSentence(tools: readonly Tool[]): string[] {
   const named = [...counts].slice(0, maxServersNamed).map(([server, count]) => `${server} (${count})`);
   const more = counts.size > maxServersNamed ? ` and ${counts.size - maxServersNamed} more` : '';
   return [`They come from these servers: ${named.join(', ')}${more}.`];
+}
+
+/** The longest query that the orchestrator accepts; a longer one is cut. */
+const maxQueryLength = 256;
+
+/** One search for tools. */
+interface SearchRequest {
+  query: string;
+  /** The most tools to return, at most 50. */
+  limit: number;
+  signal: CancelSignal;
+  timeoutMs: number;
+}
+
+/**
+ * Asks the orchestrator which tools of the agent's role fit the words of a query, best first. A tool that is not in the executor's list is
+ * left out, because it was just added or removed. Every failure is a return value.
+ */
+async function requestSearch(
+  executor: McpProxyExecutor,
+  { query, limit, signal, timeoutMs }: SearchRequest,
+): Promise<CallResult<Tool[]>> {
+  const body = { op: 'search', query: query.trim().slice(0, maxQueryLength), limit };
+  const answer = await askOrchestrator(executor, body, { timeoutMs, signal });
+  if (answer.error) return answer;
+  const found = searchReplySchema.safeParse(answer.result);
+  if (!found.success) return { error: unreadableAnswer('no list of tools') };
+  const known = found.data.tools.map(({ name }) => executor.findTool(name));
+  return { result: known.filter((tool) => tool !== undefined) };
+}
+
+/** Makes the result of a search: text for a model, and the same as data. */
+function foundToolsResult(query: string, tools: readonly Tool[], toolCount: number): ToolResult {
+  const found = tools.map(({ name, title, description, inputSchema }) => ({
+    name,
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    inputSchema,
+  }));
+  const text = found.length === 0 ? nothingFound(query, toolCount) : foundText(found);
+  return { content: [{ type: 'text', text }], structuredContent: { tools: found } };
+}
+
+function foundText(found: readonly Tool[]): string {
+  const items = found.map(({ name, title, description, inputSchema }) =>
+    [
+      title === undefined ? `## ${name}` : `## ${name} (${title})`,
+      ...(description === undefined ? [] : [description]),
+      `inputSchema: ${JSON.stringify(inputSchema)}`,
+    ].join('\n'),
+  );
+  return [...items, `Run one with ${callToolName} {"name": …, "arguments": …}.`].join('\n\n');
+}
+
+function nothingFound(query: string, toolCount: number): string {
+  if (toolCount === 0) return 'You may use no tools at present, so there is nothing to find.';
+  return `None of your ${toolCount} tools fits ${JSON.stringify(query)}. Try other words for the same thing, or fewer.`;
 }

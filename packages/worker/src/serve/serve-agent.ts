@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { basename } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type BrokerClient, connectBroker, groupAddress, type ServeFailure } from '@signalbox/client';
 import { startTimer as nodeTimer, type StartTimer } from '@signalbox/client/internal';
 import { frameLimits, messageOf, SignalboxError } from '@signalbox/protocol';
 import { within } from '@signalbox/serving';
 import type { Tracing } from '@signalbox/serving/tracing';
+import type { AgentSetup } from '../runner/agent-plan.ts';
 import type { ChildToken, IssueToken } from '../runner/child-token.ts';
 import type { KeptProcesses } from './kept-processes.ts';
 import { type CircuitMessage, ProgramCircuit } from './program-circuit.ts';
-import { runTurn } from './run-turn.ts';
+import type { KeptTurn } from './run-talk.ts';
 import type { ServeEvent, ServeWarning, TurnOutcome } from './serve-event.ts';
 import { ServeStatus } from './serve-status.ts';
 import {
@@ -22,11 +22,28 @@ import {
 import type { TalkedProcess } from './talked-process.ts';
 import type { ThreadMemory, ThreadSessions } from './thread-sessions.ts';
 import { endText } from './turn-reason.ts';
-import type { TurnEnd, TurnRunOptions } from './turn-task.ts';
+import type { TurnEnd, TurnTask } from './turn-task.ts';
+
+/** Runs one turn to its end. Rejects with `SignalboxError` if it can't be started. */
+export type RunTurn = (task: TurnTask, keeping: KeptTurn) => Promise<TurnEnd>;
 
 /** The options with which one agent is served. */
-export interface ServeAgentOptions extends TurnRunOptions {
+export interface ServeAgentOptions {
+  setup: Pick<AgentSetup, 'agent' | 'url' | 'insecure' | 'authorities'>;
+  /** The name under which `ps` shows what takes the turns. */
+  command: string;
+  run: RunTurn;
+  /** Why the sessions of threads are not continued. */
+  forgets?: string | undefined;
+  /** The group whose messages the agent takes, in place of its own inbox. */
+  group?: string | undefined;
   issueToken: IssueToken;
+  /** True: each message begins a turn of its own, and at once. */
+  takesAlone?: boolean;
+  /** The longest time for which turns may go on at the end, in milliseconds. */
+  graceMs: number;
+  /** The longest time of one turn, in milliseconds, as reasons name it. */
+  turnTimeoutMs: number;
   /** Keeps the processes of programs that are talked with, for further turns of their threads. Without it each takes one turn. */
   kept?: KeptProcesses | undefined;
   /** The most turns at a time. */
@@ -92,8 +109,8 @@ async function serve(
   stopping: AbortSignal,
   killing: AbortController,
 ): Promise<void> {
-  const { setup, onEvent, graceMs, concurrency, group, startTimer = nodeTimer } = options;
-  const { agent, url, insecure, authorities, argv } = setup;
+  const { setup, command, onEvent, graceMs, concurrency, group, startTimer = nodeTimer } = options;
+  const { agent, url, insecure, authorities } = setup;
   await using token = await openLastingToken(options);
   if (stopping.aborted) return;
   await using client = await connectBroker({
@@ -106,7 +123,6 @@ async function serve(
     ...(options.random && { random: options.random }),
     tracing: options.tracing,
   });
-  const command = basename(argv[0] ?? '');
   const status = new ServeStatus(client, command);
   const circuit = new ProgramCircuit({
     retryWaitMs: options.retryWaitMs ?? defaultRetryWaitMs,
@@ -120,6 +136,7 @@ async function serve(
   const inbox = await openServedInbox(client, {
     concurrency,
     group,
+    takesAlone: group !== undefined || options.takesAlone === true,
     noteWaitMs: options.noteWaitMs ?? defaultNoteWaitMs,
     startTimer,
     circuit,
@@ -229,10 +246,9 @@ const nothing: ThreadMemory = { session: undefined, denials: [] };
 
 /** Runs the program with the session of the thread, if there is one, and remembers the session that it names. */
 async function runWithSession(turn: ServedTurn, signal: AbortSignal, context: TurnContext): Promise<TurnEnd> {
-  const { sessions, keepsSessions = true, onEvent, setup } = context;
+  const { sessions, keepsSessions = true, forgets, onEvent, setup } = context;
   const { agent } = setup;
   const { thread } = turn;
-  const { forgets } = context.turns;
   const memory = (thread === undefined ? undefined : sessions.get(thread)) ?? nothing;
   const remembered = keepsSessions ? memory.session : undefined;
   const process = await keptProcess(turn, context);
@@ -301,7 +317,7 @@ async function runProgram(
 ): Promise<TurnEnd> {
   const { setup, onEvent, status } = context;
   const { agent } = setup;
-  return await runTurn(
+  return await context.run(
     {
       turn: context.turn,
       messages: turn.messages,
@@ -319,7 +335,7 @@ async function runProgram(
           event: 'turn_started',
           agent,
           turn: context.turn,
-          pid,
+          ...(pid !== undefined && { pid }),
           messages,
           resumed: session !== undefined || isKept === true,
           ...(isKept && { kept: true }),
@@ -333,7 +349,6 @@ async function runProgram(
       onToolsUsed: (calls) => status.toolsUsed(context.turn, calls),
       signal,
     },
-    context,
     { kept: context.kept, process },
   );
 }
@@ -349,8 +364,10 @@ async function resultOf(
   if (isAnswered || end?.answer) {
     noteSuccess(turn, context);
     if (isAnswered) return { outcome: 'answered_by_tool', result: { isDone: true } };
-    if (!turn.isQuestion) return { outcome: 'done', result: { isDone: true } };
-    return { outcome: 'answered', result: { isDone: true, reply: end?.answer?.text ?? '' } };
+    const settled = end?.onSettled;
+    if (!turn.isQuestion) return { outcome: 'done', result: { isDone: true, ...(settled && { settled }) } };
+    const reply = end?.answer?.text ?? '';
+    return { outcome: 'answered', result: { isDone: true, reply, ...(settled && { settled }) } };
   }
   const again = (outcome: TurnOutcome, reason: string) => ({
     outcome,
@@ -363,6 +380,10 @@ async function resultOf(
     // The broker has made a dead letter of the message that the operator named. The others of the turn follow it.
     const failure = { failed: reason, retryMs: 0, counts: true, dead: true };
     return { outcome: 'stopped_by_operator', reason, result: { isDone: false, failure } };
+  }
+  if (end?.leaves !== undefined) {
+    const failure = { failed: end.leaves, retryMs: 0, counts: false, dead: false };
+    return { outcome: 'stopped', reason: end.leaves, result: { isDone: false, failure } };
   }
   if (killing.aborted)
     return again('stopped', 'its program was ended, because signalbox worker serve was stopped');

@@ -28,7 +28,8 @@ export type ServeEvent =
       event: 'turn_started';
       agent: string;
       turn: number;
-      pid: number;
+      /** Absent if an agent of another system takes the turn. */
+      pid?: number;
       messages: TurnMessage[];
       /** True if the turn continues a session of its thread. */
       resumed: boolean;
@@ -70,8 +71,10 @@ export interface TurnMessage {
 /** A reason for a warning of a served agent alone. */
 export type ServeWarning =
   | 'asks_nobody'
+  | 'peer_away'
   | 'no_tools'
   | 'not_audited'
+  | 'not_canceled'
   | 'session_lost'
   | 'session_not_kept'
   | 'no_token_yet'

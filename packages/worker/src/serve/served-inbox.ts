@@ -42,7 +42,8 @@ export interface ServedTurn {
  * again, as the failure says.
  */
 export type TurnResult =
-  | { isDone: true; reply?: string }
+  /** `settled` is called when the broker has stored the reply, or refused it for good. */
+  | { isDone: true; reply?: string; settled?: () => void }
   | { isDone: false; reason: string }
   /** `isApart`: the failure may be that of one of several messages, so that each is tried once more alone. */
   | { isDone: false; failure: ServeFailure; isApart?: true };
@@ -52,7 +53,9 @@ export interface ServedInboxOptions {
   concurrency: number;
   /** The group whose messages are taken, in place of the client's own inbox. The client has an address of `groupAddress` then. */
   group?: string | undefined;
-  /** The longest time that a note waits for others, in milliseconds. In a group no note waits: another member may be free. */
+  /** True: no message waits for others. In a group another member may be free. */
+  takesAlone: boolean;
+  /** The longest time that a note waits for others, in milliseconds. */
   noteWaitMs: number;
   startTimer: StartTimer;
   /** Decides which turn may begin. */
@@ -111,7 +114,7 @@ export async function openServedInbox(
   client: BrokerClient,
   options: ServedInboxOptions,
 ): Promise<ServedInbox> {
-  const { concurrency, group, noteWaitMs, startTimer, consumerId, circuit } = options;
+  const { concurrency, group, takesAlone, noteWaitMs, startTimer, consumerId, circuit } = options;
   let isStopping = false;
   /** Messages that begin a turn of their own, because one with others has failed for good. */
   const apart = new Set<string>();
@@ -188,7 +191,7 @@ export async function openServedInbox(
         if (notes.remove(entry)) changed();
         reject(request.signal.reason);
       });
-      const isAlone = apart.delete(keyOf(request)) || group !== undefined;
+      const isAlone = apart.delete(keyOf(request)) || takesAlone;
       if (isAlone || isQuestion(request.message.kind)) enqueue([entry]);
       else {
         notes.add(entry);
@@ -280,8 +283,10 @@ async function runJob(
     const isBundle = !result.isDone && 'isApart' in result && wanted.length > 1;
     for (const { request, settle, fail } of wanted) {
       if (isBundle) apart.add(keyOf(request));
-      if (result.isDone) settle(result.reply === undefined ? undefined : replyOf(result.reply, refused));
-      else if ('failure' in result) {
+      if (result.isDone) {
+        settle(result.reply === undefined ? undefined : replyOf(result.reply, refused, result.settled));
+        if (result.reply === undefined) result.settled?.();
+      } else if ('failure' in result) {
         const failure = isBundle ? { ...result.failure, dead: false } : result.failure;
         settle(beforeDeadline(failure, request.remainingMs()));
       } else fail(new Error(result.reason));
@@ -306,12 +311,13 @@ function beforeDeadline(failure: ServeFailure, leftMs: number | undefined): Serv
  * Makes the answer to a message. If the broker refuses it, the message becomes a dead letter, and the sender is told: an answer that nobody
  * gets must not seem to have arrived.
  */
-function replyOf(body: string, onRefused: (why: string) => void): ServeAnswer {
+function replyOf(body: string, onRefused: (why: string) => void, onSettled?: () => void): ServeAnswer {
   return {
     kind: 'reply',
     body,
     deadIfRefused: true,
     settled: (how, error) => {
+      onSettled?.();
       // A message that the agent or the sender has settled already needs no answer.
       if (how === 'refused' && error && error.code !== 'already_answered') onRefused(error.message);
     },

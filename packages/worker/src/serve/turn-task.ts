@@ -57,8 +57,8 @@ export interface TurnTask {
   issueToken: () => Promise<ChildToken>;
   /** Called before the process is started, because it may have an effect from then on. The process is started when this resolves. */
   onStarting: () => Promise<void>;
-  /** Called when the process has been started, or goes on. */
-  onStarted: (process: { pid: number; tail: OutputTail; isKept?: true }) => void;
+  /** Called when the process has been started, or goes on. An agent of another system has no `pid`. */
+  onStarted: (process: { pid?: number; tail: OutputTail; isKept?: true }) => void;
   onOutput: (tail: OutputTail) => void;
   /** Called with each warning of a program that is talked with. */
   onWarning: (code: TalkWarning, message: string) => void;
@@ -97,4 +97,8 @@ export interface TurnEnd {
   /** The reason why a program that ended well gave no answer. */
   problem: string | undefined;
   tail: OutputTail;
+  /** Called when the broker has stored the answer, or refused it for good. */
+  onSettled?: (() => void) | undefined;
+  /** Set if the signal ended the turn, and the work on its message goes on elsewhere: the reason why the message comes again. */
+  leaves?: string | undefined;
 }

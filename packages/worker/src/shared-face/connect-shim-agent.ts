@@ -1,4 +1,10 @@
-import { agentOfToken, isLoopback, permissionsOfRole, SignalboxError } from '@signalbox/protocol';
+import {
+  agentOfToken,
+  isLoopback,
+  permissionsOfRole,
+  SignalboxError,
+  servesCalls,
+} from '@signalbox/protocol';
 import { parseBrokerAddresses } from '@signalbox/protocol/internal';
 import { type ExecutorOptions, McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import type { FaceHello } from './face-lines.ts';
@@ -59,7 +65,7 @@ export async function connectShimAgent(
     clearTimeout(timer);
     ending.removeEventListener('abort', giveUp);
   }
-  if (permissionsOfRole(executor.role).length === 0 && executor.role !== 'orchestrator') return executor;
+  if (permissionsOfRole(executor.role).length === 0 && !servesCalls(executor.role)) return executor;
   const message = `this is the ${executor.role}'s token; a worker needs its own`;
   await executor.close();
   throw new SignalboxError('forbidden', message);

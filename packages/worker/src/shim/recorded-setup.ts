@@ -50,10 +50,10 @@ export class RecordedSetup {
     else if (settingMethods.has(method)) this.#settings.set(method, request);
   }
 
-  /** Records the offers that the first face has declared to the client. */
-  offered(capabilities: unknown): void {
-    const offered = capabilities as Partial<Record<ListKind, { listChanged?: unknown }>> | undefined;
-    this.#listKinds = listKinds.filter((kind) => offered?.[kind]?.listChanged === true);
+  /** Records what the first face has declared to the client. */
+  declared(capabilities: unknown): void {
+    const declared = capabilities as Partial<Record<ListKind, { listChanged?: unknown }>> | undefined;
+    this.#listKinds = listKinds.filter((kind) => declared?.[kind]?.listChanged === true);
   }
 
   /** Returns the lists whose changes are announced to the client. */

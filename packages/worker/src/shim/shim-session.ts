@@ -257,7 +257,7 @@ export class ShimSession {
   #takeSetup(method: string, request: Pick<PendingRequest, 'n' | 'line'>, result: unknown): void {
     if (result === undefined) return;
     this.#setup.accepted(method, request);
-    if (method === 'initialize') this.#setup.offered((result as Message).capabilities);
+    if (method === 'initialize') this.#setup.declared((result as Message).capabilities);
   }
 
   /** Takes the answer to a repeated request; the answer to the handshake is the sign to continue. */

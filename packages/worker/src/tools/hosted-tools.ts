@@ -32,7 +32,9 @@ export interface HostedToolsOptions {
   canLookUp?: (() => boolean) | undefined;
   /** The time after which a call that waits for a person's decision returns; by default that of its client (`patienceMs`). */
   pendingAfterMs?: number | undefined;
-  /** The time after which a call becomes a task, if its client takes tasks; default 45 s. One that waits for a person becomes one at once. */
+  /**
+   * The time after which a call becomes a task, if its client takes tasks; default 45 s. One that waits for a person becomes one at once.
+   */
   taskAfterMs?: number | undefined;
 }
 
@@ -49,7 +51,7 @@ export function hostedTools(executor: McpProxyExecutor, options: HostedToolsOpti
       'When a call fails (isError), the text says why and what to do; structuredContent.error holds the same as data: code, retryable, may_have_run and sometimes retry_after_seconds.',
       'A call may have to wait for the decision of a person. If that takes long, its result says status pending: this is no failure, and the call goes on.',
       'Repeat a failed call only if retryable is true. If may_have_run is true, first find out whether the call took effect.',
-      ...instructionLines(executor.offers.instructions),
+      ...instructionLines(executor.mcpContent.instructions),
     ],
   };
 }
@@ -93,8 +95,9 @@ type EndOfWait = RoundResult | { approval: string } | { task: TaskFields };
 /**
  * Makes one round of a call, and resolves when its client need not wait any longer. Rejects when the client hangs up.
  *
- * The client's abort cancels the call, unless the call is a task, as the client was told. If the client hangs up, only a call that waits for a
- * person is cancelled, or that begins to do so later. A cancelled call never runs on a decision, and people can still make that decision for the next call.
+ * The client's abort cancels the call, unless the call is a task, as the client was told. If the client hangs up, only a call that waits
+ * for a person is cancelled, or that begins to do so later. A cancelled call never runs on a decision, and people can still make that
+ * decision for the next call.
  */
 function endOfWait(
   executor: McpProxyExecutor,

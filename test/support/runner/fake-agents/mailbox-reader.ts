@@ -5,7 +5,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 /** The report of one read, which the reader prints as a line of JSON. */
 export interface ReadReport {
   pid: number;
-  messages: { body: unknown; attempt: number; offered_before?: true; offered_seconds_ago?: number }[];
+  messages: { body: unknown; attempt: number; shown_before?: true; shown_seconds_ago?: number }[];
 }
 
 /** A CLI with the options of Claude Code that prints each message of its mailbox, acks none, and stays. */

@@ -19,8 +19,8 @@ export function pinsCommand(): Command {
   command.addHelpText(
     'after',
     `
-A tool or prompt of a pinned server is offered only as it was seen first, or as it was accepted. STATE says which are
-as pinned, which are withheld (changed or new), and which the server does not offer now.`,
+A tool or prompt of a pinned server is shown only as it was seen first, or as it was accepted. STATE says which are
+as pinned, which are withheld (changed or new), and which the server does not list now.`,
   );
   withExamples(withJsonOption(command), 'signalbox servers pins', 'signalbox servers pins files --json');
   return command.action(async (server: string | undefined, flags: ToolsFlags) => {
@@ -53,7 +53,7 @@ export function diffCommand(): Command {
 export function acceptCommand(): Command {
   const command = withConnectionOptions(
     new Command('accept')
-      .description('Offer definitions that are withheld, and pin them. For the operator.')
+      .description('Show definitions that are withheld to agents, and pin them. For the operator.')
       .argument('<server>', 'the server, as servers diff shows it')
       .argument('[name]', 'only this tool or prompt; all that are withheld unless given'),
   ).requiredOption('--seen <hash>', 'what you have looked at, as servers diff says it');

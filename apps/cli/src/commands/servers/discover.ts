@@ -11,7 +11,7 @@ import type { ToolsFlags } from '../../connection/orchestrator-request.ts';
 export function discoverCommand(): Command {
   const command = withConnectionOptions(
     new Command('discover').description(
-      'Ask every MCP server what it offers, and start those that were not needed yet. For the operator.',
+      'Ask every MCP server for its tools, and start those that were not needed yet. For the operator.',
     ),
   );
   withOrchestratorOption(command);

@@ -12,7 +12,7 @@ import type { ServerAction } from '../../servers/server.ts';
 export function reloadCommand(): Command {
   return serverCommand(
     'reload',
-    'Restart a server with new sessions; its failures, counters and cached answers are forgotten. For the operator.',
+    'Restart a server with new instances; its failures, counters and cached answers are forgotten. For the operator.',
     'Its configuration stays as it is; a changed signalbox.yaml is read by itself.',
   );
 }

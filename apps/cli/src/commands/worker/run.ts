@@ -2,9 +2,12 @@ import { Command, Option } from 'commander';
 import {
   agentOption,
   countOption,
+  keepMcpOption,
   permissionsOption,
   shownToolsOption,
   timeOption,
+  tokenRoleOption,
+  tokenTtlOption,
   withConnectionOptions,
   withExamples,
 } from '../../command-options.ts';
@@ -21,8 +24,8 @@ export function runCommand(): Command {
   )
     .option('--agent <name>', "agent id to run as; a pattern such as 'ci-*' numbers them")
     .option('--cwd <dir>', 'folder that the agent works in (default: the one you are in)')
-    .option('--role <role>', 'role of the tokens that are made for the agents (only as the operator)')
-    .addOption(timeOption('--ttl <time>', 'how long such a token is valid at most; default 24h'))
+    .addOption(tokenRoleOption())
+    .addOption(tokenTtlOption())
     .option(
       '--parent <agent>',
       'who gets a message when an agent ends (default SIGNALBOX_AGENT)',
@@ -45,7 +48,7 @@ export function runCommand(): Command {
       'add no hooks to claude, copilot, gemini and qwen, which tell the agent of new mail between turns',
     )
     .option('--wake', 'begin a turn of an idle agent when mail comes, once for each message (claude)')
-    .option('--keep-mcp', 'leave claude the MCP servers that it has of its own')
+    .addOption(keepMcpOption())
     .option(
       '--approve-workspace-servers',
       'let cursor-agent start every MCP server that the project’s .cursor/mcp.json names, unasked',

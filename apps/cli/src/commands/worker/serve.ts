@@ -2,8 +2,11 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import {
   countOption,
   groupOption,
+  keepMcpOption,
   shownToolsOption,
   timeOption,
+  tokenRoleOption,
+  tokenTtlOption,
   withConnectionOptions,
   withExamples,
 } from '../../command-options.ts';
@@ -24,16 +27,16 @@ export function serveCommand(): Command {
     new Command('serve')
       .description('Start an agent’s program for one turn when mail arrives, and send what it answers.')
       .argument(
-        '<command...>',
+        '[command...]',
         'the program’s command line for one turn, after --: claude -p, codex exec, opencode run, gemini -p, copilot -p, qwen -p, an agent that speaks ACP such as gemini --acp, or any program that reads standard input',
       )
-      .usage('[options] -- <command...>'),
+      .usage('[options] (-- <command...> | --a2a <url>)'),
     { agent: false },
   )
     .option('--agent <name>', "agent id to serve; a pattern such as 'ci-*' numbers them")
     .option('--cwd <dir>', 'folder that the program works in (default: the one you are in)')
-    .option('--role <role>', 'role of the tokens that are made for the agents (only as the operator)')
-    .addOption(timeOption('--ttl <time>', 'how long such a token is valid at most; default 24h'))
+    .addOption(tokenRoleOption())
+    .addOption(tokenTtlOption())
     .option('--count <n>', 'serve so many agents: NAME-1, NAME-2, …', countOption, 1)
     .option(
       '--group <group>',
@@ -85,13 +88,21 @@ export function serveCommand(): Command {
         .default('cli'),
     )
     .option('--acp', 'the program speaks the Agent Client Protocol, although it is not known to')
-    .option('--check', 'start an agent that speaks ACP, print what it offers, and serve nothing')
+    .option('--check', 'start an agent that speaks ACP, print what it can do, and serve nothing')
+    .option('--a2a <url>', 'in place of a program, an agent of another system takes the turns, over A2A')
+    .option('--a2a-token-file <file>', 'token for that agent')
+    .option(
+      '--a2a-allow <origin>',
+      'a further origin that its card may name, and that gets the token; may be repeated',
+      (origin: string, before: string[]) => [...before, origin],
+      [] as string[],
+    )
     .option('--mode <id>', 'mode to set in each session of an agent that speaks ACP')
     .option(
       '--no-inject',
       'change nothing but the environment: SIGNALBOX_URL, _AGENT, _TOKEN_FILE and others',
     )
-    .option('--keep-mcp', 'leave claude the MCP servers that it has of its own')
+    .addOption(keepMcpOption())
     .option('--dry-run', 'print what a turn would be started with, and start nothing')
     .option('--json', 'print what happens as lines of JSON');
   withExamples(
@@ -102,6 +113,7 @@ export function serveCommand(): Command {
     'signalbox worker serve --agent rosa --role builder --concurrency 4 --keep 10m -- codex-acp',
     'signalbox worker serve --group role:researcher --agent scout --role researcher --count 4 -- codex exec',
     'signalbox worker serve --token-file rosa.token --session none -- ./answer.sh',
+    'signalbox worker serve --agent weather --role outside --a2a https://agents.example.com/weather/ --a2a-token-file weather.token',
   );
   return command.action(async (argv: string[], flags: WorkerServeFlags) => {
     const { serveWorkers } = await import('../../worker/serve/serve.ts');

@@ -1,7 +1,11 @@
+import { existsSync, statSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Config } from '@signalbox/daemon/config';
 import { formatListenAddress } from '@signalbox/daemon/config/internal';
+import { outsideTasksFile } from '@signalbox/daemon/data-directory';
+import { defaultA2aLimits } from '@signalbox/serving';
+import { byteSize } from '../../terminal/byte-size.ts';
 import { count } from '../../terminal/output.ts';
 import { type Finding, ok, warning } from '../finding.ts';
 import { portFinding } from './port.ts';
@@ -13,11 +17,14 @@ const answerMs = 5_000;
 /** Judges the bridge to clients of A2A: its certificate, and whether it answers, or could listen while no broker runs. `now` in epoch milliseconds. */
 export async function a2aFindings(
   a2a: NonNullable<Config['a2a']>,
-  { isBrokerThere, now }: { isBrokerThere: boolean; now: number },
+  { isBrokerThere, now, dataDir }: { isBrokerThere: boolean; now: number; dataDir: string },
 ): Promise<Finding[]> {
-  const tls = a2a.tls ? [await tlsFinding(a2a.tls, now, 'a2a.tls')] : [];
-  if (a2a.listen.port === 0) return [...tls, ok('the system chooses a free port for it at the start')];
-  if (!isBrokerThere) return [...tls, await portFinding(a2a.listen, 'a2a.listen')];
+  const own = [
+    ...(a2a.tls ? [await tlsFinding(a2a.tls, now, 'a2a.tls')] : []),
+    ...sizeFindings(outsideTasksFile(dataDir), a2a),
+  ];
+  if (a2a.listen.port === 0) return [...own, ok('the system chooses a free port for it at the start')];
+  if (!isBrokerThere) return [...own, await portFinding(a2a.listen, 'a2a.listen')];
   const address = formatListenAddress(a2a.listen);
   const agents = Object.keys(a2a.agents);
   const status = await statusOfCard(a2a, agents[0]!);
@@ -28,7 +35,19 @@ export async function a2aFindings(
           `no client of A2A reaches an agent: ${status === undefined ? `nobody answers at ${address}` : `another program answers at ${address}`}`,
           'start signalbox up, again if it ran before a2a was in this file, or signalbox a2a serve',
         );
-  return [...tls, found];
+  return [...own, found];
+}
+
+/** Says how large the database of tasks is, if there is one. */
+function sizeFindings(file: string, { limits }: NonNullable<Config['a2a']>): Finding[] {
+  if (!existsSync(file)) return [];
+  const bytes = [file, `${file}-wal`]
+    .map((path) => statSync(path, { throwIfNoEntry: false })?.size ?? 0)
+    .reduce((sum, size) => sum + size, 0);
+  const most = limits?.bytes ?? defaultA2aLimits.bytes;
+  return [
+    ok(`the database of tasks has ${byteSize(bytes)}; a2a.limits.bytes allows ${byteSize(most)} of tasks`),
+  ];
 }
 
 /** Asks for the card of an agent. Resolves with the status of the answer; `undefined` if there is none. */

@@ -26,7 +26,7 @@ export async function roundTrip(client: BrokerClient, now: () => number): Promis
   const before = now();
   try {
     const body = 'signalbox doctor';
-    await client.deliver({ to: client.address, kind: 'note', body, ttlMs: messageTtlMs });
+    await client.deliver({ to: client.address, kind: 'probe', body, ttlMs: messageTtlMs });
   } catch (error) {
     if (error instanceof SignalboxError && ['forbidden', 'permission_denied'].includes(error.code))
       return undefined;

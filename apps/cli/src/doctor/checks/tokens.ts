@@ -3,7 +3,7 @@ import { readableByOthers } from '@signalbox/daemon/config/readable-by-others';
 import { readTokenFile } from '@signalbox/daemon/token-file';
 import { issuerOfToken, messageOf, SignalboxError } from '@signalbox/protocol';
 import { endsSoon, renewalCommand } from '@signalbox/serving';
-import { openClient, ownAddress } from '../../connection/client-session.ts';
+import { openClient, ownAddress } from '../../connection/connected-client.ts';
 import { resolveConnection } from '../../connection/connection.ts';
 import { count } from '../../terminal/output.ts';
 import { shellWords } from '../../terminal/shell-words.ts';

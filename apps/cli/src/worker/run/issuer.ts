@@ -1,6 +1,6 @@
 import { type BrokerClient, requestAddress } from '@signalbox/client';
 import type { ProcessTokenOptions } from '@signalbox/worker/internal';
-import { openClient } from '../../connection/client-session.ts';
+import { openClient } from '../../connection/connected-client.ts';
 import type { WorkerRunFlags } from './flags.ts';
 import type { RunIdentity } from './identity.ts';
 

@@ -50,5 +50,5 @@ function endText({ code, signal }: ProcessEnd): string {
 function heldText(ids: readonly string[]): string {
   return ids.length === 0
     ? ''
-    : `; ${count(ids.length, 'message')} it had taken and not answered will be offered again`;
+    : `; ${count(ids.length, 'message')} it had taken and not answered will be handed out again`;
 }

@@ -38,7 +38,8 @@ function textOf(event: ServeEvent): string {
         : event.resumed
           ? ', in the session of its thread'
           : '';
-      return `${agent} turn ${event.turn}: ${messages.join(', ')}; process ${event.pid}${how}`;
+      const process = event.pid === undefined ? '' : `; process ${event.pid}`;
+      return `${agent} turn ${event.turn}: ${messages.join(', ')}${process}${how}`;
     }
     case 'turn_ended': {
       const why = event.reason === undefined ? '' : `: ${event.reason}`;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { roleWarning } from '@signalbox/daemon/config/internal';
 import { servedAgentsDirectory, workspaceRecordsDirectory } from '@signalbox/daemon/data-directory';
 import { SignalboxError } from '@signalbox/protocol';
@@ -10,11 +10,15 @@ import {
   checkTurnProgram,
   findProgram,
   KeptProcesses,
+  NotedTasks,
   openThreadSessions,
   outputKeeper,
+  outsideTurns,
   planTurn,
   processTokens,
+  type RunTurn,
   runRoots,
+  runTurn,
   type ServeAgentOptions,
   type ServedAgent,
   type ServeEvent,
@@ -28,6 +32,7 @@ import {
 import { configBeside } from '../../config/config-beside.ts';
 import { namedToken } from '../../connection/connection.ts';
 import { startExitDeadline } from '../../process/exit-deadline.ts';
+import { faultFromEnvironment } from '../../process/fault-environment.ts';
 import { warnAsProcessOne } from '../../process/process-one.ts';
 import { ownTracing } from '../../process/tracing.ts';
 import { ownVersion } from '../../process/version.ts';
@@ -36,7 +41,6 @@ import { printNotes } from '../../terminal/output.ts';
 import { listedRoles } from '../../token/listed-roles.ts';
 import { printPlans } from '../run/dry-run.ts';
 import { exposedWorkspace } from '../run/exposed-workspace.ts';
-import type { SetupFlags } from '../run/flags.ts';
 import { type RunIdentity, runIdentity } from '../run/identity.ts';
 import { openIssuer } from '../run/issuer.ts';
 import { faceLimitsOf, ownFace } from '../run/own-face.ts';
@@ -44,10 +48,16 @@ import { runSetups } from '../run/setups.ts';
 import { stopOnSignals } from '../run/signals.ts';
 import { workingDirectory } from '../run/working-directory.ts';
 import { checkAgent } from './check-agent.ts';
+import {
+  type OutsideFlags,
+  openOutsideAgent,
+  outsideAddress,
+  refuseOutsideOptions,
+} from './outside-agent.ts';
 import { reportServe } from './report.ts';
 
 /** The options of `signalbox worker serve`. Times in milliseconds. */
-export interface WorkerServeFlags extends Omit<SetupFlags, 'hooks'> {
+export interface WorkerServeFlags extends Omit<OutsideFlags, 'hooks'> {
   /** The most turns of one agent at a time. */
   concurrency: number;
   session: 'thread' | 'none';
@@ -60,7 +70,7 @@ export interface WorkerServeFlags extends Omit<SetupFlags, 'hooks'> {
   retryWait: number;
   stopTimeout: number;
   acp?: boolean;
-  /** Starts the agent once, and prints what it offers. */
+  /** Starts the agent once, and prints what it can do. */
   check?: boolean;
   /** The mode to set in each session of an agent that speaks ACP. */
   mode?: string;
@@ -96,10 +106,17 @@ function refuseToKeep({ keep, session }: WorkerServeFlags, { kind }: RunIdentity
   );
 }
 
+/** Names what takes the turns, and makes each agent's turns. */
+interface Turns extends AsyncDisposable, Pick<ServeAgentOptions, 'command' | 'forgets' | 'takesAlone'> {
+  of(setup: AgentSetup): Promise<RunTurn>;
+}
+
 /** Serves agents until this process is asked to end. Wrong usage is refused before anything connects or a token is issued. */
 export async function serveWorkers(argv: readonly string[], given: WorkerServeFlags): Promise<number> {
   // Mail is what starts a turn, so that no hook has to tell of it.
   const flags = { ...given, hooks: false };
+  if (flags.a2a !== undefined) return await serveOutside(argv, { ...flags, a2a: flags.a2a });
+  refuseOutsideOptions(argv, flags);
   const cwd = workingDirectory(flags.cwd);
   const program = findProgram(argv[0] ?? '', cwd, process.env.PATH);
   const acp = acpAgentFor(argv, flags);
@@ -123,37 +140,61 @@ export async function serveWorkers(argv: readonly string[], given: WorkerServeFl
     return exitCodes.ok;
   }
   await checkTurnProgram(turns, { program, cwd, env: setups[0]?.env ?? {} });
-  warnAsProcessOne((text) => printNotes(`signalbox: ${text}`));
-  return await serveAll(setups, { program, turns, identity, flags });
+  return await serveAll(setups, { identity, flags }, (warn) =>
+    programTurns(setups, { program, turns, identity, flags, warn }),
+  );
+}
+
+/** Serves agents of another system, over A2A. */
+async function serveOutside(
+  argv: readonly string[],
+  flags: WorkerServeFlags & { hooks: boolean; a2a: string },
+): Promise<number> {
+  const address = outsideAddress(argv, flags);
+  const identity = await runIdentity(flags, process.env);
+  const setups = runSetups([address.card.href], process.cwd(), identity, flags);
+  return await serveAll(setups, { identity, flags }, async (warn) => {
+    const agent = await openOutsideAgent(address, (message) => warn('peer_away', message));
+    const fault = faultFromEnvironment(process.env);
+    return {
+      command: address.card.host,
+      takesAlone: true,
+      async of(setup) {
+        const { group, turnTimeout: turnTimeoutMs } = flags;
+        // Any member of a group may get the message of a member that died.
+        const { tasks } = rememberedFiles(group === undefined ? setup : setups[0]!, group);
+        const recipient = group ?? setup.agent;
+        return outsideTurns({
+          ...agent,
+          notes: await NotedTasks.open(tasks),
+          recipient,
+          turnTimeoutMs,
+          fault,
+        });
+      },
+      [Symbol.asyncDispose]: () => agent[Symbol.asyncDispose](),
+    };
+  });
 }
 
 interface Serving {
-  program: string;
-  turns: TurnProgram;
   identity: RunIdentity;
   flags: WorkerServeFlags & { hooks: boolean };
 }
 
-async function serveAll(
+type Warn = (code: Extract<ServeEvent, { event: 'warning' }>['code'], message: string) => void;
+
+/** Makes turns of a program on this machine. */
+async function programTurns(
   setups: readonly AgentSetup[],
-  { program, turns, identity, flags }: Serving,
-): Promise<number> {
-  const onEvent = reportServe({ json: flags.json === true });
-  const [{ agent, cwd }] = setups as [AgentSetup];
-  const warn = (code: Extract<ServeEvent, { event: 'warning' }>['code'], message: string): void =>
-    onEvent({ event: 'warning', agent, code, message });
-  await using issuer = await openIssuer(identity);
-  const issueToken = issuer
-    ? processTokens(issuer, {
-        ...(flags.role !== undefined && { role: flags.role }),
-        ...(flags.ttl !== undefined && { ttlMs: flags.ttl }),
-        onEvent: (event) => event.event === 'warning' && onEvent(event),
-      })
-    : sameToken(() => namedToken(flags, process.env)?.token ?? identity.connection.token);
-  await using cleanup = startCleanupProcess(flags.stopTimeout);
-  await warnOfSetup(cwd, { identity, flags, warn });
+  { program, turns, identity, flags, warn }: Serving & { program: string; turns: TurnProgram; warn: Warn },
+): Promise<Turns> {
+  await using opened = new AsyncDisposableStack();
+  const cleanup = opened.use(startCleanupProcess(flags.stopTimeout));
+  const exposed = await exposedWorkspace(setups[0]!.cwd, flags, { kind: identity.kind, env: process.env });
+  if (exposed !== undefined) warn('workspace_exposed', exposed);
   const limits = await faceLimitsOf(flags, identity, warn);
-  await using face = await ownFace(identity, cleanup, limits, warn);
+  const face = opened.use(await ownFace(identity, cleanup, limits, warn));
   if (flags.keep !== undefined && !face)
     warn(
       'no_shared_face',
@@ -165,9 +206,50 @@ async function serveAll(
     face,
     orchestrator: identity.connection.orchestrator,
     mostAskingMs: await approvalDeadlineOf(flags, identity),
+    tracing: await ownTracing(),
+    group: flags.group,
     roots: runRoots(process.env),
     records: workspaceRecordsDirectory(process.env),
     cleanup,
+    graceMs: flags.stopTimeout,
+    turnTimeoutMs: flags.turnTimeout,
+  };
+  const resources = opened.move();
+  return {
+    command: basename(setups[0]!.argv[0] ?? ''),
+    forgets: turns.forgets,
+    async of(setup) {
+      const own = { ...options, setup: { ...setup, faceSocket: face?.socket } };
+      return (task, keeping) => runTurn(task, own, keeping);
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+async function serveAll(
+  setups: readonly AgentSetup[],
+  { identity, flags }: Serving,
+  openTurns: (warn: Warn) => Promise<Turns>,
+): Promise<number> {
+  warnAsProcessOne((text) => printNotes(`signalbox: ${text}`));
+  const onEvent = reportServe({ json: flags.json === true });
+  const { agent } = setups[0]!;
+  const warn: Warn = (code, message) => onEvent({ event: 'warning', agent, code, message });
+  await using issuer = await openIssuer(identity);
+  const issueToken = issuer
+    ? processTokens(issuer, {
+        ...(flags.role !== undefined && { role: flags.role }),
+        ...(flags.ttl !== undefined && { ttlMs: flags.ttl }),
+        onEvent: (event) => event.event === 'warning' && onEvent(event),
+      })
+    : sameToken(() => namedToken(flags, process.env)?.token ?? identity.connection.token);
+  await warnOfRole({ identity, flags }, warn);
+  await using turns = await openTurns(warn);
+  const options = {
+    command: turns.command,
+    forgets: turns.forgets,
+    takesAlone: turns.takesAlone === true,
+    group: flags.group,
     graceMs: flags.stopTimeout,
     turnTimeoutMs: flags.turnTimeout,
     noteWaitMs: flags.noteWait,
@@ -176,22 +258,18 @@ async function serveAll(
     concurrency: flags.concurrency,
     kept: keptProcesses(flags),
     keepsSessions: flags.session === 'thread',
-    group: flags.group,
     tracing: await ownTracing(),
     onEvent,
   } satisfies Partial<ServeAgentOptions>;
   const agents: ServedAgent[] = [];
   const sessionsOf = (setup: AgentSetup): Promise<ThreadSessions> =>
-    openThreadSessions(rememberedFiles(setup, flags.group).sessionsFile);
+    openThreadSessions(rememberedFiles(setup, flags.group).sessions);
   const ofGroup = flags.group === undefined ? undefined : await sessionsOf(setups[0]!);
   for (const setup of setups) {
-    const { outputFile } = rememberedFiles(setup, flags.group);
     // Any member may take the next message of a thread, and one at a time has it.
     const sessions = ofGroup ?? (await sessionsOf(setup));
-    const keepOutput = outputKeeper(outputFile);
-    agents.push(
-      serveAgent({ ...options, setup: { ...setup, faceSocket: face?.socket }, sessions, keepOutput }),
-    );
+    const keepOutput = outputKeeper(rememberedFiles(setup, flags.group).output);
+    agents.push(serveAgent({ ...options, setup, run: await turns.of(setup), sessions, keepOutput }));
   }
   try {
     return await ended(agents, flags.stopTimeout);
@@ -218,11 +296,14 @@ async function approvalDeadlineOf(
   }
 }
 
-/** Names the files of an agent: its sessions, which only the same program in the same directory can resume, and its newest output. */
+/**
+ * Names the files of an agent: its sessions, which only the same program in the same directory can resume, its newest output, and the folder
+ * of its tasks at another system.
+ */
 function rememberedFiles(
   { agent, url, cwd, argv, acp }: AgentSetup,
   group: string | undefined,
-): { sessionsFile: string; outputFile: string } {
+): { sessions: string; output: string; tasks: string } {
   const scope = createHash('sha256')
     .update(
       JSON.stringify([url, cwd, argv[0], ...(group === undefined ? [] : [group]), ...(acp ? ['acp'] : [])]),
@@ -230,21 +311,10 @@ function rememberedFiles(
     .digest('hex')
     .slice(0, 12);
   const stem = join(servedAgentsDirectory(process.env), `${agent}-${scope}`);
-  return { sessionsFile: `${stem}.json`, outputFile: `${stem}.output` };
+  return { sessions: `${stem}.json`, output: `${stem}.output`, tasks: `${stem}.tasks` };
 }
 
-async function warnOfSetup(
-  cwd: string,
-  {
-    identity,
-    flags,
-    warn,
-  }: Pick<Serving, 'identity' | 'flags'> & {
-    warn: (code: 'workspace_exposed' | 'unlisted_role', message: string) => void;
-  },
-): Promise<void> {
-  const exposed = await exposedWorkspace(cwd, flags, { kind: identity.kind, env: process.env });
-  if (exposed !== undefined) warn('workspace_exposed', exposed);
+async function warnOfRole({ identity, flags }: Serving, warn: Warn): Promise<void> {
   const roles = flags.role === undefined ? undefined : await listedRoles(flags, identity.connection.url);
   const unlisted = flags.role !== undefined && roles ? roleWarning(flags.role, roles) : undefined;
   if (unlisted !== undefined) warn('unlisted_role', unlisted);

@@ -2,7 +2,7 @@ import type { Approval } from '@signalbox/protocol';
 import { toolLabel } from '@signalbox/protocol/tool-label';
 import { useResource } from '../../model/resource.ts';
 import { hrefOf } from '../../model/route.ts';
-import { canDecide, canLook } from '../../model/session.ts';
+import { canDecide, canLook } from '../../model/sign-in.ts';
 import { Age, Ago } from '../../parts/age.tsx';
 import { Countdown } from '../../parts/countdown.tsx';
 import { Drawer, Facts } from '../../parts/drawer.tsx';
@@ -46,7 +46,7 @@ export function ApprovalDetails({ id, verdict, onVerdict, onClose, onDecided }: 
 }
 
 function Call({ of }: { of: Approval }) {
-  const { id, agent, role, server, rule, request_id, created_at, deadline_at, left_at, state } = of;
+  const { id, agent, role, server, host, rule, request_id, created_at, deadline_at, left_at, state } = of;
   return (
     <>
       <Facts
@@ -82,6 +82,7 @@ function Call({ of }: { of: Approval }) {
       <Facts
         of={[
           ['Server', server === undefined ? undefined : <Text>{server}</Text>],
+          ['Host', host === undefined ? undefined : <Text>{host}</Text>],
           ['Rule', <Text>{rule}</Text>],
           [
             'Request',

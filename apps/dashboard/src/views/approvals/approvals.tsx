@@ -1,7 +1,7 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { type Resource, useResource } from '../../model/resource.ts';
 import { route, setParams } from '../../model/route.ts';
-import { canDecide, signIn } from '../../model/session.ts';
+import { canDecide, signIn } from '../../model/sign-in.ts';
 import { counted } from '../../parts/numbers.ts';
 import { StateMark } from '../../parts/state-mark.tsx';
 import { Tabs } from '../../parts/tabs.tsx';

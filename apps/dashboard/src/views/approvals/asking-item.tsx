@@ -2,7 +2,7 @@ import type { Approval } from '@signalbox/protocol';
 import { toolLabel } from '@signalbox/protocol/tool-label';
 import { useState } from 'preact/hooks';
 import { hrefOf } from '../../model/route.ts';
-import { canDecide } from '../../model/session.ts';
+import { canDecide } from '../../model/sign-in.ts';
 import { StateMark } from '../../parts/state-mark.tsx';
 import { Decide, type Verdict } from './decide.tsx';
 import { ApprovalGist } from './waiting.tsx';

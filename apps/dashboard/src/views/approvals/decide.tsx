@@ -4,7 +4,7 @@ import { toolLabel } from '@signalbox/protocol/tool-label';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { standingHolds } from '../../model/holds.ts';
 import { act } from '../../model/notices.ts';
-import { canDecide, signIn } from '../../model/session.ts';
+import { canDecide, signIn } from '../../model/sign-in.ts';
 import { FreshButton } from '../../parts/fresh-button.tsx';
 import { Text } from '../../parts/text.tsx';
 import { TimeChoice, type Times, useChosenTime } from '../../parts/time-choice.tsx';

@@ -3,7 +3,7 @@ import type { StandingApproval } from '@signalbox/protocol';
 import { toolLabel } from '@signalbox/protocol/tool-label';
 import { act } from '../../model/notices.ts';
 import { useResource } from '../../model/resource.ts';
-import { canDecide } from '../../model/session.ts';
+import { canDecide } from '../../model/sign-in.ts';
 import { Ago } from '../../parts/age.tsx';
 import { ConfirmButton } from '../../parts/confirm-button.tsx';
 import { Countdown } from '../../parts/countdown.tsx';

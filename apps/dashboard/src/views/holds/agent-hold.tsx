@@ -1,7 +1,7 @@
 import type { AgentSummary } from '@signalbox/client/operator';
 import { isOnAgent } from '@signalbox/protocol/holds';
 import { holdForm, releaseHold, standingHolds, subjectOf } from '../../model/holds.ts';
-import { canAct } from '../../model/session.ts';
+import { canAct } from '../../model/sign-in.ts';
 import { ConfirmButton } from '../../parts/confirm-button.tsx';
 import { HoldLine } from './hold-banner.tsx';
 

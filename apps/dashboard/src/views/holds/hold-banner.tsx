@@ -2,7 +2,7 @@ import type { Hold } from '@signalbox/protocol';
 import { now } from '../../model/clock.ts';
 import { releaseHold, standingHolds, subjectOf } from '../../model/holds.ts';
 import { hrefOf } from '../../model/route.ts';
-import { canAct, canLook } from '../../model/session.ts';
+import { canAct, canLook } from '../../model/sign-in.ts';
 import { Ago } from '../../parts/age.tsx';
 import { ConfirmButton } from '../../parts/confirm-button.tsx';
 import { duration } from '../../parts/numbers.ts';

@@ -171,7 +171,7 @@ function Form({ begin }: { begin: HoldTarget }) {
   );
 }
 
-/** Offers the names of the present agents and roles. */
+/** Shows the names of the present agents and roles. */
 function Names({ of }: { of: 'agent' | 'role' }) {
   const { data } = useResource<{ agents: AgentSummary[] }>('agents', {}, { follows: false });
   const agents = (data?.agents ?? []).filter(({ state }) => state !== 'group');

@@ -30,7 +30,7 @@ const lifetimes: Readonly<Record<Purpose, readonly (readonly [string, number | n
     ['1 hour', hour],
   ],
   person: [
-    ['as long as this session', undefined],
+    ['as long as this sign-in', undefined],
     ['1 hour', hour],
   ],
 };
@@ -39,7 +39,7 @@ const lifetimes: Readonly<Record<Purpose, readonly (readonly [string, number | n
 const bounds: Readonly<Record<Exclude<Purpose, 'act'>, string>> = {
   more: 'It does more than act for one agent, so that it also ends when the token is revoked with which you signed in. For one that lasts: signalbox token issue.',
   person:
-    'It ends with this session, or when the token is revoked with which you signed in. For longer access: signalbox token issue --operator, with a token that lasts.',
+    'It ends with this sign-in, or when the token is revoked with which you signed in. For longer access: signalbox token issue --operator, with a token that lasts.',
 };
 
 /** Issues a token, and shows it once. */

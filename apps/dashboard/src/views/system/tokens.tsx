@@ -3,7 +3,7 @@ import { now } from '../../model/clock.ts';
 import { act } from '../../model/notices.ts';
 import { useResource } from '../../model/resource.ts';
 import { route, setParams } from '../../model/route.ts';
-import { canAct } from '../../model/session.ts';
+import { canAct } from '../../model/sign-in.ts';
 import { Age } from '../../parts/age.tsx';
 import { ConfirmButton } from '../../parts/confirm-button.tsx';
 import { Drawer, Facts } from '../../parts/drawer.tsx';
@@ -71,8 +71,8 @@ function rolesOf({ tokens, roles }: { tokens: readonly ListedToken[]; roles: rea
 }
 
 /** Returns the purpose of a token, in words. */
-function purpose({ permissions, parent_id, session, role }: ListedToken): string {
-  if (session) return 'a browser';
+function purpose({ permissions, parent_id, sign_in, role }: ListedToken): string {
+  if (sign_in) return 'a browser';
   if (permissions.includes('mint')) return 'issuing tokens';
   if (permissions.includes('approver')) return 'decisions';
   if (permissions.length > 0) return 'a person';

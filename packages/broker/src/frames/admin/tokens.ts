@@ -85,19 +85,8 @@ export async function listTokens(
 }
 
 function describeToken(record: TokenRecord): AdminResult<'token_list'>['tokens'][number] {
-  const {
-    id,
-    agent,
-    role,
-    roles,
-    approves,
-    permissions,
-    createdAt,
-    expiresAt,
-    parentId,
-    isSession,
-    damaged,
-  } = record;
+  const { id, agent, role, roles, approves, permissions, createdAt, expiresAt, parentId, isSignIn, damaged } =
+    record;
   return {
     id,
     agent,
@@ -108,7 +97,7 @@ function describeToken(record: TokenRecord): AdminResult<'token_list'>['tokens']
     created_at: createdAt,
     ...(expiresAt !== undefined && { expires_at: expiresAt }),
     ...(parentId !== undefined && { parent_id: parentId }),
-    ...(isSession && { session: true as const }),
+    ...(isSignIn && { sign_in: true as const }),
     ...(damaged && { damaged }),
   };
 }

@@ -8,7 +8,7 @@ const token: TokenRecord = {
 };
 const sender = { agent: 'lead', address: 'lead', role: 'worker' };
 
-test('a sender is shown with its token if that decides, and with the token of the person if it is that of a session', () => {
+test('a sender is shown with its token if that decides, and with the token of the person if it is that of a sign-in', () => {
   expect(decidingSender(sender, token)).toEqual(sender);
   const approver = {
     ...token,
@@ -19,8 +19,8 @@ test('a sender is shown with its token if that decides, and with the token of th
   const facts = { id: 't1', approves: ['ci-*'], issuers: ['operator'] };
   expect(decidingSender(sender, approver)).toEqual({ ...sender, token: facts });
   expect(decidingSender(sender, { ...approver, parentId: 't0' })).toEqual({ ...sender, token: facts });
-  expect(decidingSender(sender, { ...approver, parentId: 't0', isSession: true })).toEqual({
+  expect(decidingSender(sender, { ...approver, parentId: 't0', isSignIn: true })).toEqual({
     ...sender,
-    token: { ...facts, session_of: 't0' },
+    token: { ...facts, sign_in_of: 't0' },
   });
 });

@@ -26,6 +26,8 @@ export interface Chart {
 
 /** The most lines of a chart. */
 const mostLines = 8;
+/** The same of a chart whose lines stand beside rows, and the number of its slots. */
+const besideRows = { mostLines: 100, points: 30 };
 
 /** The way from a series to a line: its growth in a minute, its value, or a percentile. */
 type Reading = 'growth' | 'stand' | 'p50' | 'p95' | 'p99' | 'sums';
@@ -153,8 +155,10 @@ function percentilesOf<Name extends string>(
   }));
 }
 
-/** What charts show: the broker, agents by role, all servers, or one server or tool. */
+/** What charts show: the broker, agents by role, all servers, one server or tool, or one line for each server or tool. */
 export type ChartSubject =
+  | { of: 'server_rows' }
+  | { of: 'tool_rows' }
   | { of: 'system' }
   | { of: 'agents' }
   | { of: 'servers' }
@@ -173,6 +177,15 @@ export async function readCharts(
     drawn(charts, (of) => readBrokerSamples(client, { last_ms: lastMs, of }));
   const ofCalls = (charts: readonly Drawn<OrchestratorSample>[]) =>
     drawn(charts, (of) => readOrchestratorSamples(client, orchestrator, { last_ms: lastMs, of }, options));
+  const ofRows = (by: string[]) => {
+    const { mostLines: most, points } = besideRows;
+    const query = { last_ms: lastMs, points };
+    return drawn<OrchestratorSample>(
+      [{ title: 'Calls', unit: 'a minute', of: [{ metric: calls, by, reading: 'growth' }] }],
+      (of) => readOrchestratorSamples(client, orchestrator, { ...query, of }, options),
+      most,
+    );
+  };
   switch (subject.of) {
     case 'system':
       return await ofBroker(systemCharts);
@@ -180,6 +193,10 @@ export async function readCharts(
       return await ofBroker(agentCharts);
     case 'servers':
       return await ofCalls(serverCharts);
+    case 'server_rows':
+      return await ofRows(['server']);
+    case 'tool_rows':
+      return await ofRows(['server', 'tool']);
     case 'server':
       return await ofCalls(chartsOfServer({ server: subject.server }));
     case 'tool':
@@ -190,6 +207,7 @@ export async function readCharts(
 async function drawn<Name extends string>(
   charts: readonly Drawn<Name>[],
   read: (of: SamplesQuery<Name>['of']) => Promise<SamplesReply>,
+  most = mostLines,
 ): Promise<Chart[]> {
   const wanted = charts.flatMap(({ of }) => of.map(({ reading: _, name: __, ...query }) => query));
   const distinct = new Map(wanted.map((query) => [JSON.stringify(query), query]));
@@ -211,8 +229,8 @@ async function drawn<Name extends string>(
       title,
       unit,
       at,
-      lines: lines.slice(0, mostLines),
-      others: Math.max(0, lines.length - mostLines),
+      lines: lines.slice(0, most),
+      others: Math.max(0, lines.length - most),
     };
   });
 }

@@ -48,10 +48,14 @@ export interface OrchestratorStatus {
   calls_held?: number;
   /** The large results that it keeps for agents. */
   kept_results?: ServersReply['kept_results'];
+  /** The orchestrators with labels. */
+  hosts?: ServersReply['hosts'];
   /** The files of other clients whose servers can't be read now, with the reasons. */
   unread_files?: ServersReply['unread_files'];
   /** Why the configuration file as it is now is not in force, and since when. */
   config_problem?: ServersReply['config_problem'];
+  /** The keys of the configuration that a restart puts in force, and since when. */
+  restart_needed?: ServersReply['restart_needed'];
 }
 
 /** Asks the broker and the orchestrator for everything that a status shows. A `fleet` that was read just now is not read again. */

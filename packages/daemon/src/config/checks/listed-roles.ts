@@ -5,7 +5,7 @@ import type { Config } from '../config.ts';
 export type ListedRoles = Pick<Config, 'roles' | 'unlisted' | 'file'>;
 
 /** Roles with a meaning of their own, which no configuration lists. */
-const ownRoles = ['operator', 'observer', 'orchestrator'];
+const ownRoles = ['operator', 'observer', 'orchestrator', 'host'];
 
 /**
  * Returns a warning if a role is not one of those that the configuration lists. Where roles without an entry may use every tool, as

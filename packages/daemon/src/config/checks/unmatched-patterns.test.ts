@@ -36,7 +36,7 @@ test('A pattern that no tool of any server can match is named with its place and
   expect(warningsOf(['mcp_githb__*', 'gihub:read', 'read_file', 'mcp_zzzzzzzz__x'])).toEqual([
     "[0]: 'mcp_githb__*' matches no tool: no server has this name (did you mean 'mcp_github__*'?)",
     "[1]: 'gihub:read' matches no tool: no server has this name (did you mean 'github:read'?)",
-    "[2]: 'read_file' matches no tool: tools are offered as mcp_SERVER__TOOL; write mcp_github__… or SERVER:TOOL",
+    "[2]: 'read_file' matches no tool: tools are shown as mcp_SERVER__TOOL; write mcp_github__… or SERVER:TOOL",
     "[3]: 'mcp_zzzzzzzz__x' matches no tool: no server has this name; there are: github, My Files, a-name-of-more-than-sixteen",
   ]);
   expect(warningsOf(['x'], { mcpServers: {} })).toEqual([

@@ -6,7 +6,7 @@ import type { Config } from '../config.ts';
 
 /**
  * Warns of patterns for tools, prompts and resources that can match nothing of any server: no server has the name that a pattern names, or
- * none offers tools under names of that form. Patterns that only miss the tools of their server are found when it runs. `file` is the
+ * none shows tools under names of that form. Patterns that only miss the tools of their server are found when it runs. `file` is the
  * configuration as people named it.
  */
 export function unmatchedPatterns(config: Config, file: string): string[] {
@@ -83,7 +83,7 @@ function reasonOf(pattern: string, config: Config): string | undefined {
   if (hasOtherNames) return undefined;
   return servers.length === 0
     ? noServer(servers, undefined)
-    : `tools are offered as mcp_SERVER__TOOL; write ${toolNameStart(servers[0]!)}… or SERVER:TOOL`;
+    : `tools are shown as mcp_SERVER__TOOL; write ${toolNameStart(servers[0]!)}… or SERVER:TOOL`;
 }
 
 function noServer(servers: readonly string[], meant: string | undefined): string {

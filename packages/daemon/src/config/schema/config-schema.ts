@@ -1,5 +1,6 @@
 import { brokerNames, schemaNames, serverAddresses } from '@signalbox/postgres/settings';
 import {
+  hostLabelPattern,
   isConfiguredSenderRole,
   isLoopback,
   isRecipient,
@@ -9,6 +10,7 @@ import {
   mailboxToolNames,
   permissionsOfRole,
   roleSchema,
+  servesCalls,
   unreadHints,
 } from '@signalbox/protocol';
 import { parseDuration, suggestion } from '@signalbox/protocol/internal';
@@ -43,6 +45,10 @@ import {
 const namedRoleSchema = roleSchema.refine((role) => role !== 'observer', {
   error:
     "'observer' is the role of operators' tokens that only look and use no tool, and has no settings; take it out, or give the role another name",
+});
+
+const hostLabelSchema = z.string().regex(hostLabelPattern, {
+  error: 'must be lower-case letters, digits, _ and - (at most 32), beginning with a letter or a digit',
 });
 
 const agentIdSchema = z.string().regex(/^[a-z0-9][a-z0-9_.-]{0,127}$/, {
@@ -184,6 +190,9 @@ const brokerSchema = brokerKeys.check(({ value, issues }) => {
 });
 
 const orchestratorSchema = z.strictObject({
+  host: hostLabelSchema
+    .optional()
+    .describe('label of an orchestrator that serves its tools to the one without a label, as --host does'),
   id: agentIdSchema.optional().describe('agent id of the orchestrator; default orchestrator'),
   listen: listenSchema
     .optional()
@@ -290,7 +299,7 @@ const a2aSchema = z.strictObject({
     ),
   roles: z
     .array(
-      roleSchema.refine((role) => permissionsOfRole(role).length === 0 && role !== 'orchestrator', {
+      roleSchema.refine((role) => permissionsOfRole(role).length === 0 && !servesCalls(role), {
         error: ({ input }) => `must not be '${String(input)}': callers from outside have a role of their own`,
       }),
     )
@@ -486,8 +495,7 @@ const hostPattern = z
     error: "must be a host or host:port, as in 10.0.0.7 or '*.internal:8080', without scheme and path",
   });
 
-/** `signalbox.yaml` as it is written. Unknown keys are errors at every level. */
-export const configSchema = z.strictObject({
+const configKeys = z.strictObject({
   broker: brokerSchema.optional(),
   auth: authSchema.optional(),
   orchestrator: orchestratorSchema.optional(),
@@ -502,6 +510,12 @@ export const configSchema = z.strictObject({
     .record(serverNameSchema, mcpServerSchema)
     .optional()
     .describe('MCP servers by name; the name is part of the names of its tools'),
+  hosts: z
+    .record(hostLabelSchema, z.array(serverNameSchema).max(1000))
+    .optional()
+    .describe(
+      'servers that orchestrators with labels may offer from their own files, by label; others of theirs are refused',
+    ),
   capabilities: paths.optional().describe('capability files, or folders of them, relative to this file'),
   allowHosts: z
     .array(hostPattern)
@@ -529,6 +543,26 @@ export const configSchema = z.strictObject({
     .describe(
       'whether roles without an entry may use every tool or none; default deny as soon as any role is listed',
     ),
+});
+
+/** `signalbox.yaml` as it is written. Unknown keys are errors at every level. A server has one place. */
+export const configSchema = configKeys.check(({ value, issues }) => {
+  const places = new Map(Object.entries(value.mcpServers ?? {}).map(([name, { host }]) => [name, host]));
+  for (const [label, names] of Object.entries(value.hosts ?? {})) {
+    for (const [at, name] of names.entries()) {
+      const isPlaced = places.has(name);
+      const place = places.get(name);
+      places.set(name, label);
+      if (!isPlaced || place === label) continue;
+      const where = place === undefined ? 'mcpServers runs it here' : `it is hosted by '${place}'`;
+      issues.push({
+        code: 'custom',
+        input: name,
+        path: ['hosts', label, at],
+        message: `${where}; take '${name}' out of one of the two places`,
+      });
+    }
+  }
 });
 
 /** The content of a `signalbox.yaml`. */

@@ -1,4 +1,4 @@
-import { questionKinds } from '@signalbox/protocol';
+import { hostLabelPattern, questionKinds } from '@signalbox/protocol';
 import { z } from 'zod';
 import { serverAuthSchema } from './auth-schema.ts';
 import { transportOf } from './transport.ts';
@@ -74,14 +74,14 @@ const policyShape = {
     .describe('false: its tools can be called by their exact names, but are not listed'),
   includeTools: ownToolPatterns
     .optional()
-    .describe("the server's own tool names, or patterns with *, that are offered; default all"),
+    .describe("the server's own tool names, or patterns with *, that are shown; default all"),
   excludeTools: ownToolPatterns
     .optional()
     .describe("the server's own tool names, or patterns with *, that are not, even if includeTools has them"),
   prefix: z
     .boolean()
     .optional()
-    .describe('false: its tools are offered under their own names, without mcp_SERVER__'),
+    .describe('false: its tools are shown under their own names, without mcp_SERVER__'),
   definitions: z
     .enum(['follow', 'pin'])
     .optional()
@@ -116,16 +116,16 @@ export const serverLimitsSchema = z.strictObject({
     .describe(
       'bytes of the definition of one tool, prompt, resource or template as JSON; a larger one is left out; default 65536',
     ),
-  tools: limit.optional().describe('tools that are offered; further ones are left out; default 1000'),
+  tools: limit.optional().describe('tools that are shown; further ones are left out; default 1000'),
   toolListBytes: bytes
     .optional()
     .describe(
       'bytes of the definitions of all its tools, and of each other list; further ones are left out; default 4194304',
     ),
-  prompts: limit.optional().describe('prompts that are offered; further ones are left out; default 1000'),
+  prompts: limit.optional().describe('prompts that are shown; further ones are left out; default 1000'),
   resources: limit
     .optional()
-    .describe('resources, and templates, that are offered; further ones are left out; default 10000'),
+    .describe('resources, and templates, that are shown; further ones are left out; default 10000'),
   answerBytes: bytes
     .optional()
     .describe(
@@ -176,6 +176,15 @@ const entryShape = z.strictObject({
   auth: serverAuthSchema
     .optional()
     .describe('bearer, client_credentials, token_exchange or authorization_code'),
+  host: z
+    .string()
+    .regex(hostLabelPattern, {
+      error: 'must be lower-case letters, digits, _ and - (at most 32), beginning with a letter or a digit',
+    })
+    .optional()
+    .describe(
+      'label of the orchestrator that hosts it: one that reads this file, or without command and url one with a file of its own',
+    ),
   ...policyShape,
   limits: serverLimitsSchema
     .optional()
@@ -209,8 +218,8 @@ const foreignKeys = {
 } as const;
 
 /** Returns true for an entry that says nothing of how its server is reached. */
-export function isRefinement({ type, transport_type, command, args, url }: McpServerEntry): boolean {
-  return [type, transport_type, command, args, url].every((value) => value === undefined);
+export function isRefinement({ host, type, transport_type, command, args, url }: McpServerEntry): boolean {
+  return [host, type, transport_type, command, args, url].every((value) => value === undefined);
 }
 
 function addProblems({ value, issues }: z.core.ParsePayload<McpServerEntry>): void {
@@ -221,14 +230,15 @@ function addProblems({ value, issues }: z.core.ParsePayload<McpServerEntry>): vo
 
 /** Lists what keeps an entry from being a server, with the keys that lead to it. */
 export function entryProblems(entry: McpServerEntry): { at: string[]; message: string }[] {
-  const { type, transport_type, headers = {}, auth } = entry;
+  const { host, type, transport_type, headers = {}, auth, command, url } = entry;
+  const isElsewhere = host !== undefined && command === undefined && url === undefined;
   if (type && transport_type && isHttp(type) !== isHttp(transport_type)) {
     return [{ at: ['transport_type'], message: `contradicts type '${type}'; keep one of the two` }];
   }
   const transport = transportOf(entry);
   const needed = transport === 'stdio' ? 'command' : 'url';
   const problems: { at: string[]; message: string }[] = [];
-  if (entry[needed] === undefined)
+  if (entry[needed] === undefined && !isElsewhere)
     problems.push({ at: [], message: `a ${transport} server needs '${needed}'` });
   for (const key of foreignKeys[transport]) {
     if (entry[key] !== undefined)

@@ -1,4 +1,4 @@
-import type { HttpServerConfig, McpServerConfig } from '@signalbox/mcp-host';
+import type { HttpServerConfig, McpServerConfig, RemoteServerConfig } from '@signalbox/mcp-host';
 import type { SecretMark } from '@signalbox/mcp-host/redaction';
 import type { ReferredSecrets } from '../document/references.ts';
 import type { McpServerEntry } from '../schema/server-schema.ts';
@@ -44,6 +44,21 @@ export function hostServer(
     ...(leaveDetached !== undefined && { leaveDetached }),
     ...policy,
   };
+}
+
+/**
+ * Makes the configuration of a server that an orchestrator with a label hosts. What concerns its process is that orchestrator's; what is
+ * offered of it, and how calls are made, is settled here.
+ */
+export function remoteServer(
+  label: string,
+  entry: McpServerEntry,
+  { limits = {}, definitions }: Pick<McpServerEntry, 'limits' | 'definitions'> = {},
+): RemoteServerConfig {
+  const policy = policyOf({ ...entry, definitions: entry.definitions ?? definitions });
+  const { share, lazy, keepAliveMs, maxRestarts, restartWindowMs, protocol, questions, card, ...own } =
+    policy;
+  return { type: 'remote', label, ...own, ...limitsOf({ ...limits, ...entry.limits }) };
 }
 
 function textsOf(values: Readonly<Record<string, ServerValue>>): Record<string, string> {

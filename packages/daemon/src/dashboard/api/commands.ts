@@ -103,7 +103,7 @@ export const commands: Readonly<Record<string, ApiOperation>> = {
     method: 'POST',
     needs: request.accept_definitions,
     meaning:
-      'Offers the definitions of a pinned server that are withheld, and pins them. If the server has changed anything since they were `seen`, nothing is accepted.',
+      'Shows agents the definitions of a pinned server that are withheld, and pins them. If the server has changed anything since they were `seen`, nothing is accepted.',
     params: z.object({ server: z.string().min(1).max(256), seen: z.string().min(1).max(64) }),
     run: ({ client, orchestrator }, params) =>
       queryOrchestrator(client, orchestrator, { op: 'accept_definitions', ...params }),
@@ -165,7 +165,7 @@ export const commands: Readonly<Record<string, ApiOperation>> = {
     method: 'POST',
     needs: admin.backup_begin,
     meaning:
-      'Begins a backup into a directory of the broker’s machine, which must be absolute, and empty or absent. It is given up when the session asks nothing for a minute.',
+      'Begins a backup into a directory of the broker’s machine, which must be absolute, and empty or absent. It is given up when the sign-in asks nothing for a minute.',
     params: z.object({
       directory: z
         .string()
@@ -181,7 +181,7 @@ export const commands: Readonly<Record<string, ApiOperation>> = {
     method: 'POST',
     needs: ['operator'],
     meaning:
-      'Issues a token for an agent, or for a person, and answers with it. It is not shown again. `ttl_ms` is `null` for no end. A token for a person ends when the session would, at the latest. One that decides on calls, issues tokens or is that of an orchestrator lives 30 days at most. All of these end with the token of the person who signed in, too.',
+      'Issues a token for an agent, or for a person, and answers with it. It is not shown again. `ttl_ms` is `null` for no end. A token for a person ends when the sign-in would, at the latest. One that decides on calls, issues tokens or is that of an orchestrator lives 30 days at most. All of these end with the token of the person who signed in, too.',
     isSecret: true,
     params: z.discriminatedUnion('for', [
       z.object({

@@ -3,7 +3,7 @@ import { type Permission, SignalboxError } from '@signalbox/protocol';
 import type { z } from 'zod';
 import type { ListedRoles } from '../../config/internal.ts';
 import type { SignedIn } from '../access.ts';
-import type { SessionBackup } from '../sessions/session-backup.ts';
+import type { SignInBackup } from '../sign-ins/sign-in-backup.ts';
 
 /** The caller of an operation, and the connections that its answer comes from. */
 export interface ApiContext {
@@ -13,8 +13,8 @@ export interface ApiContext {
   /** Returns the roles that the configuration in force lists. */
   listed?: (() => ListedRoles) | undefined;
   signedIn: Omit<SignedIn, 'token'>;
-  /** The latest backup that the session made, or is making. */
-  backup: Pick<SessionBackup, 'state' | 'begin'>;
+  /** The latest backup that the sign-in made, or is making. */
+  backup: Pick<SignInBackup, 'state' | 'begin'>;
   /** The `Idempotency-Key` of a command. */
   key: string | undefined;
   /** Returns epoch milliseconds. */
@@ -24,7 +24,7 @@ export interface ApiContext {
 /** One path of the API: a read with `GET`, whose parameters are in the query, or a command with `POST`, whose parameters are JSON. */
 export interface ApiOperation<Params = never> {
   method: 'GET' | 'POST';
-  /** A session needs one of these permissions. */
+  /** A sign-in needs one of these permissions. */
   needs: readonly Permission[];
   meaning: string;
   /** True if the answer is a secret, which is forgotten after a minute. */

@@ -237,9 +237,9 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
     method: 'GET',
     needs: admin.samples,
     meaning:
-      'How `system`, `agents`, `servers`, one `server` or one `tool` did in the last so many minutes, at most a day: lines over time, from the samples of broker or orchestrator.',
+      'How `system`, `agents`, `servers`, one `server` or one `tool` did in the last so many minutes, at most a day: lines over time, from the samples of broker or orchestrator. `server_rows` and `tool_rows` are the calls of each server or tool.',
     params: z.object({
-      of: z.enum(['system', 'agents', 'servers', 'server', 'tool']),
+      of: z.enum(['system', 'agents', 'servers', 'server', 'tool', 'server_rows', 'tool_rows']),
       server: text.default(''),
       tool: text.default(''),
       minutes: count(1440, 60),
@@ -284,7 +284,7 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
   backup: operation({
     method: 'GET',
     needs: admin.backup_wait,
-    meaning: 'The backup that this session made last, or makes: how much is copied, or what came of it.',
+    meaning: 'The backup that this sign-in made last, or makes: how much is copied, or what came of it.',
     params: none,
     run: async ({ backup }) => backup.state,
   }),
@@ -292,7 +292,7 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
     method: 'GET',
     needs: admin.token_list,
     meaning:
-      'What `signalbox token list` shows. Sessions of the dashboard are marked as `session`. `roles` are those that the configuration lists.',
+      'What `signalbox token list` shows. Sign-ins to the dashboard are marked as `sign_in`. `roles` are those that the configuration lists.',
     params: none,
     run: async ({ client, listed }) => ({
       tokens: await listTokens(client),

@@ -188,7 +188,7 @@ test('A token near its end is told, and one that nobody renews by hand is not.',
     { who: 'rosa', level: 'soon' },
   ]);
   const child = { ...token, parent_id: 'p' };
-  for (const renewed of [child, { ...child, role: 'operator', session: true }])
+  for (const renewed of [child, { ...child, role: 'operator', sign_in: true }])
     expect(attentionOf(facts({ tokens: [renewed as never] }), now)).toEqual([]);
   const decides = { ...child, approves: ['builder'] };
   expect(attentionOf(facts({ tokens: [decides as never] }), now)).toHaveLength(1);

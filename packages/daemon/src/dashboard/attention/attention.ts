@@ -8,6 +8,7 @@ import type {
   WebhookReport,
 } from '@signalbox/client/operator';
 import {
+  hostProblems,
   isDiskNearlyFull,
   isNotableLeap,
   isRenewedByHand,
@@ -52,7 +53,7 @@ export interface AttentionItem {
   isFailure?: true;
   /** Absent if a look is enough, or nothing can be done here. */
   action?: AttentionAction;
-  /** The definitions that an acceptance offers, each with its differences from the pinned one. */
+  /** The definitions that an acceptance shows to agents, each with its differences from the pinned one. */
   definitions?: readonly DefinitionReport[];
   /** The call that waits for a decision. Long arguments are cut, and observers are shown none. */
   approval?: Approval;
@@ -194,13 +195,43 @@ function holdItem(hold: Hold): AttentionItem {
   };
 }
 
-function orchestratorItems({ name, state, reason, config_problem }: OrchestratorStatus): AttentionItem[] {
+function orchestratorItems({
+  name,
+  state,
+  reason,
+  hosts = [],
+  config_problem,
+  restart_needed,
+}: OrchestratorStatus): AttentionItem[] {
   if (config_problem) {
     const { since, reason } = config_problem;
     const what = `The configuration has mistakes, and what was in force before stays: ${reason}`;
     return [{ id: 'configuration', level: 'now', who: 'configuration', what, since, link: '/system' }];
   }
-  if (state === 'ready') return [];
+  if (state === 'ready') {
+    const waiting: AttentionItem[] = restart_needed
+      ? [
+          {
+            id: 'restart',
+            level: 'soon',
+            who: 'configuration',
+            what: `Changes of the configuration wait for a restart: ${restart_needed.keys.join(', ')}`,
+            since: restart_needed.since,
+            link: '/system',
+          },
+        ]
+      : [];
+    const away = hosts.flatMap((one) =>
+      hostProblems(one).map((what, at) => ({
+        id: `host ${one.host} ${at}`,
+        level: 'soon' as const,
+        who: one.host,
+        what,
+        link: '/servers',
+      })),
+    );
+    return [...waiting, ...away];
+  }
   const what =
     state === 'silent'
       ? `The orchestrator is connected and does not answer: ${reason}`
@@ -243,7 +274,7 @@ function serverItem(server: ServerReport): AttentionItem[] {
   if (problems.length === 0) return [];
   const [first] = problems;
   const example = `${first?.tool === undefined ? '' : `${first.tool}: `}${first?.message}`;
-  const what = `${counted(problems.length, 'tool')} left out, or not offered as the server describes: ${example}`;
+  const what = `${counted(problems.length, 'tool')} left out, or not shown as the server describes: ${example}`;
   return [{ id: `tools ${name}`, level: 'soon', what, ...about }];
 }
 
@@ -260,7 +291,7 @@ function withheldItems(withheld: DefinitionsReply | undefined): AttentionItem[] 
     const what =
       changed > 0
         ? `The server has changed ${counted(count, 'definition')}, which are withheld from agents until you accept them.`
-        : `The server offers ${counted(count, 'new definition')}, withheld from agents until you accept them.`;
+        : `The server lists ${counted(count, 'new definition')}, withheld from agents until you accept them.`;
     // A person may accept definitions only where all of their differences are shown.
     const isShown = seen !== undefined && count <= shownDefinitions;
     return [
@@ -276,7 +307,7 @@ function withheldItems(withheld: DefinitionsReply | undefined): AttentionItem[] 
             label: 'Accept',
             command: 'definitions/accept',
             params: { server, seen },
-            question: `Offer what ${server} says now?`,
+            question: `Show agents what ${server} says now?`,
           },
         }),
       },

@@ -29,7 +29,7 @@ interface Reading {
   at: number;
 }
 
-/** Follows events while a page of the session is open, and sends them to all its pages. */
+/** Follows events while a page of the sign-in is open, and sends them to all its pages. */
 export class LiveEvents implements Disposable {
   readonly #client: BrokerClient;
   readonly #orchestrator: string;

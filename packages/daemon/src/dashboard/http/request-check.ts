@@ -3,7 +3,7 @@ import { messageOf, SignalboxError } from '@signalbox/protocol';
 import { loopbackNames } from '@signalbox/protocol/internal';
 import { boundedText } from '@signalbox/serving';
 
-/** The reason why a request is refused before its session is checked. */
+/** The reason why a request is refused before its sign-in is checked. */
 export interface RequestRefusal {
   code: 'forbidden_host' | 'forbidden_origin';
   message: string;

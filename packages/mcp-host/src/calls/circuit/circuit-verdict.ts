@@ -33,6 +33,7 @@ export function verdictOf(failure: Failure | undefined, aborted: boolean): Verdi
     case 'timed_out':
       return !aborted && failure.isSilent ? 'failure' : 'neutral';
     case 'no_access':
+    case 'told':
     case undefined:
       return 'neutral';
     case 'refused':

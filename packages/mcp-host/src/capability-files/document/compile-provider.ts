@@ -8,7 +8,7 @@ import type { TemplateCompiler } from '../templates/template-compiler.ts';
 import { parseValuePath } from '../templates/value-path.ts';
 import type { CapabilityDocument, ProviderDocument } from './capability-document.ts';
 
-/** A service that offers a capability, with the access to it. */
+/** A service that provides a capability, with the access to it. */
 export interface Provider {
   /** The host of its URL, for messages. */
   host: string;

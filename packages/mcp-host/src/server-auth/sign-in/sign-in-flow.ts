@@ -117,8 +117,8 @@ function signInWith(
 
 /** Adds the scope that makes a sign-in outlast the person's session, if the server has it and the operator names no scope. */
 function withOfflineAccess(as: AuthorizationServer, auth: AuthorizationCodeAuth): AuthorizationServer {
-  const isOffered = as.metadata.scopes_supported?.includes('offline_access') ?? false;
-  if (auth.scope !== undefined || !isOffered) return as;
+  const isSupported = as.metadata.scopes_supported?.includes('offline_access') ?? false;
+  if (auth.scope !== undefined || !isSupported) return as;
   const scopes = new Set([...(as.scope?.split(' ') ?? []), 'offline_access']);
   return { ...as, scope: [...scopes].join(' ') };
 }
@@ -148,7 +148,7 @@ function checkAbilities({ metadata }: AuthorizationServer): void {
   if (endpoint === undefined) {
     throw new SignalboxError(
       'auth_failed',
-      'the authorization server offers no sign-in in a browser: check auth.type',
+      'the authorization server has no sign-in in a browser: check auth.type',
     );
   }
   if (methods && !methods.includes('S256')) {

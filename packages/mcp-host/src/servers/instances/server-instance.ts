@@ -6,7 +6,7 @@ import type { QuestionCounts } from '../../questions/question-counts.ts';
 import type { Authorizer } from '../../server-auth/index.ts';
 import type { SlotHolder } from '../processes/process-slots.ts';
 import type { ServerDeps } from '../server-deps.ts';
-import { type SessionEvents, SupervisedSession } from './supervised-session.ts';
+import { InstanceSupervisor, type SupervisorEvents } from './instance-supervisor.ts';
 
 /** The longest time between two checks of the idle time, in milliseconds. The given clock measures the idle time, and a timer checks it. */
 const longestTimerMs = 60_000;
@@ -29,7 +29,7 @@ export interface ServerInstanceOptions {
   authorizer: Authorizer | undefined;
   declared: Declared;
   questions: QuestionCounts;
-  events: SessionEvents;
+  events: SupervisorEvents;
   /** Called when the instance begins to end. */
   onEnding: (instance: ServerInstance, reason: EndReason) => void;
 }
@@ -40,7 +40,7 @@ export interface ServerInstanceOptions {
  */
 export class ServerInstance implements SlotHolder {
   readonly key: string;
-  readonly session: SupervisedSession;
+  readonly supervisor: InstanceSupervisor;
   readonly #options: ServerInstanceOptions;
   readonly #deps: ServerDeps;
   readonly #keepAliveMs: number;
@@ -71,7 +71,7 @@ export class ServerInstance implements SlotHolder {
       this.#touch();
       events.onReady();
     };
-    this.session = new SupervisedSession(identity, deps, { ...events, onReady });
+    this.supervisor = new InstanceSupervisor(identity, deps, { ...events, onReady });
   }
 
   /** Starts the instance. Returns false if there is no slot for its process. */
@@ -79,7 +79,7 @@ export class ServerInstance implements SlotHolder {
     const { slots } = this.#deps;
     const vacated = this.#options.config.type === 'stdio' ? slots.take(this) : Promise.resolve();
     if (!vacated) return false;
-    this.session.run(vacated).finally(() => slots.free(this));
+    this.supervisor.run(vacated).finally(() => slots.free(this));
     return true;
   }
 
@@ -87,11 +87,11 @@ export class ServerInstance implements SlotHolder {
     if (this.#users > 0) return undefined;
     // An instance that is ending is evicted before all others.
     if (this.#isEnding) return Number.NEGATIVE_INFINITY;
-    return this.session.state === 'ready' ? this.#usedAtMs : undefined;
+    return this.supervisor.state === 'ready' ? this.#usedAtMs : undefined;
   }
 
   evict(): Promise<void> {
-    return this.#isEnding ? this.session.retire() : this.end('slot_needed');
+    return this.#isEnding ? this.supervisor.retire() : this.end('slot_needed');
   }
 
   /** Keeps the instance from being idle until {@link vacate} was called as many times. */
@@ -106,9 +106,9 @@ export class ServerInstance implements SlotHolder {
     this.#touch();
   }
 
-  /** Replaces the session; see {@link SupervisedSession.reload}. Returns false if there is no slot for its process. */
+  /** Replaces what runs; see {@link InstanceSupervisor.reload}. Returns false if there is no slot for its process. */
   reload(): boolean {
-    return this.session.reload() ? this.start() : true;
+    return this.supervisor.reload() ? this.start() : true;
   }
 
   /** Ends the instance when its running calls have ended, and tells its server. Resolves when its process has exited. */
@@ -121,13 +121,13 @@ export class ServerInstance implements SlotHolder {
   /** Ends the instance when its running calls have ended. Resolves when its process has exited. */
   retire(): Promise<void> {
     clearTimeout(this.#idleTimer);
-    return this.session.retire();
+    return this.supervisor.retire();
   }
 
   /** Ends the instance now. Resolves when its process has exited. */
   close(): Promise<void> {
     clearTimeout(this.#idleTimer);
-    return this.session.close();
+    return this.supervisor.close();
   }
 
   #touch(): void {
@@ -140,7 +140,7 @@ export class ServerInstance implements SlotHolder {
   #startIdleTimer(): void {
     clearTimeout(this.#idleTimer);
     // An instance that was given up is kept, so that it stays given up.
-    if (this.session.isGivenUp) return;
+    if (this.supervisor.isGivenUp) return;
     const leftMs = this.#usedAtMs + this.#keepAliveMs - this.#deps.now();
     if (leftMs <= 0) {
       this.end('idle');

@@ -2,7 +2,7 @@ import type { Tool } from '@signalbox/protocol';
 import { instanceFacts, listingInstance } from '../../config/instance-name.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
 import { policyOf } from '../../config/server-policy.ts';
-import type { ReadOffers } from '../../inventory/offer-list.ts';
+import type { ReadMcpContent } from '../../inventory/mcp-content-list.ts';
 import type { ToolList } from '../../inventory/tool-list.ts';
 import { declaredBy, declaresAll } from '../../questions/askable.ts';
 import type { QuestionCounts } from '../../questions/question-counts.ts';
@@ -28,11 +28,11 @@ export interface ServerInstancesOptions {
   /** Counts the questions of the server. */
   questions: QuestionCounts;
   /** Called with the lists that were read from an instance, before they are taken; they are taken when it resolves. Never rejects. */
-  onRead: (read: { tools?: ToolList; offers?: ReadOffers }) => Promise<void>;
+  onRead: (read: { tools?: ToolList; mcpContent?: ReadMcpContent }) => Promise<void>;
   /** Called with each tool list of an instance. */
   onList: (list: ToolList) => void;
   /** Called with an instance's prompts, resources and instructions. */
-  onOffers: (offers: ReadOffers) => void;
+  onMcpContent: (mcpContent: ReadMcpContent) => void;
   /** Called when an instance says that a resource has changed. */
   onUpdated: (key: string, uri: string) => void;
   /** Returns the resources whose changes an instance should report. */
@@ -80,7 +80,7 @@ export class ServerInstances {
       questions: counts,
       onRead,
       onList,
-      onOffers,
+      onMcpContent,
       onUpdated,
       followedBy,
       ...options
@@ -97,19 +97,19 @@ export class ServerInstances {
       onRead,
       onReady,
       onList: lists,
-      onOffers,
+      onMcpContent,
       onUpdated: (uri: string) => onUpdated(key, uri),
     };
     const identity = { server, key, config, authorizer, declared, questions: counts };
     const instance = new ServerInstance({ ...identity, events, onEnding }, this.#deps);
-    instance.session.follow(followedBy(key));
+    instance.supervisor.follow(followedBy(key));
     if (!instance.start()) return undefined;
     this.#present.set(key, instance);
     return instance;
   }
 
   /**
-   * Takes the lists of one instance. Some servers offer tools only to clients that can be asked. Tools that an instance for another client
+   * Takes the lists of one instance. Some servers list tools only to clients that can be asked. Tools that an instance for another client
    * leaves out from its start stay listed.
    */
   #listsOf(isComplete: boolean): (list: ToolList) => void {
@@ -126,10 +126,10 @@ export class ServerInstances {
 
   /** Makes a present instance follow the resources that are wanted now. */
   followAnew(key: string): void {
-    this.#present.get(key)?.session.follow(this.#options.followedBy(key));
+    this.#present.get(key)?.supervisor.follow(this.#options.followedBy(key));
   }
 
-  /** Replaces the sessions of all instances and forgets past errors; an instance that was given up and finds no slot ends. */
+  /** Replaces all instances and forgets past errors; an instance that was given up and finds no slot ends. */
   reload(): void {
     this.#lastError = undefined;
     for (const instance of this.all) if (!instance.reload()) this.#forget(instance, 'slot_needed');
@@ -151,12 +151,14 @@ export class ServerInstances {
 
   /** Returns the status of each instance. */
   statuses(): InstanceStatus[] {
-    return this.all.map(({ session }) => session.status());
+    return this.all.map(({ supervisor }) => supervisor.status());
   }
 
   /** The latest error of a present instance, or else of an earlier one. */
   get lastError(): string | undefined {
-    return this.all.findLast(({ session }) => session.lastError)?.session.lastError ?? this.#lastError;
+    return (
+      this.all.findLast(({ supervisor }) => supervisor.lastError)?.supervisor.lastError ?? this.#lastError
+    );
   }
 
   /** The failure of the last start of a present instance that has not started since. */
@@ -166,7 +168,7 @@ export class ServerInstances {
 
   /** Returns the last 64 KiB of standard error, an equal share of each instance. */
   stderrTail(): string {
-    const tails = this.all.map(({ key, session }) => ({ key, tail: session.stderrTail() }));
+    const tails = this.all.map(({ key, supervisor }) => ({ key, tail: supervisor.stderrTail() }));
     if (tails.length < 2) return tails[0]?.tail ?? this.#stderrTail;
     const room = Math.floor(stderrCharacters / tails.length);
     return tails
@@ -185,8 +187,8 @@ export class ServerInstances {
     this.#deps.onChanged();
   }
 
-  #remember({ session }: ServerInstance): void {
-    this.#lastError = session.lastError ?? this.#lastError;
-    this.#stderrTail = session.stderrTail() || this.#stderrTail;
+  #remember({ supervisor }: ServerInstance): void {
+    this.#lastError = supervisor.lastError ?? this.#lastError;
+    this.#stderrTail = supervisor.stderrTail() || this.#stderrTail;
   }
 }

@@ -5,11 +5,12 @@ import { within } from '@signalbox/serving';
 import { instanceFacts, listingInstance } from '../../config/instance-name.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
 import { policyOf } from '../../config/server-policy.ts';
-import type { ReadOffers } from '../../inventory/offer-list.ts';
+import type { ReadMcpContent } from '../../inventory/mcp-content-list.ts';
 import type { ToolList } from '../../inventory/tool-list.ts';
 import { type Declared, declaredBy } from '../../questions/askable.ts';
 import type { QuestionCounts } from '../../questions/question-counts.ts';
 import { ServerQuestions } from '../../questions/server-questions.ts';
+import { RemoteConnection } from '../../remote/remote-connection.ts';
 import { type ConnectOptions, connectServer, type KnownRevision } from '../../sdk/connect-server.ts';
 import { failureOf } from '../../sdk/sdk-failure.ts';
 import type { Authorizer } from '../../server-auth/index.ts';
@@ -19,7 +20,7 @@ import type { ServerDeps } from '../server-deps.ts';
 import type { StartTrace } from '../starts/start-failure.ts';
 
 /** The longest time for which the tools of a server wait for its lists of prompts and resources, in milliseconds. */
-const maxOffersMs = 10_000;
+const maxMcpContentMs = 10_000;
 
 /**
  * A connection and the tools of its server, or the reason why there is none. In that case no process is left, and `giveUp` is set if
@@ -31,7 +32,7 @@ export type StartResult = Started | FailedStart;
 export interface Started {
   connection: ServerConnection;
   list: ToolList;
-  offers: ReadOffers;
+  mcpContent: ReadMcpContent;
 }
 
 interface FailedStart {
@@ -48,7 +49,7 @@ interface FailedStart {
 export interface StartEvents
   extends Pick<
     ConnectOptions,
-    'signal' | 'onToolsChanged' | 'onOffersChanged' | 'onResourceUpdated' | 'onLogMessage'
+    'signal' | 'onToolsChanged' | 'onMcpContentChanged' | 'onResourceUpdated' | 'onLogMessage'
   > {
   /** Called when its turn has come. */
   onBegun: () => void;
@@ -101,28 +102,31 @@ export async function startServer(
   let began = deps.now();
   try {
     if (target.dataFolder !== undefined) await makeDataFolder(target.dataFolder);
-    const connect = () => {
+    const begin = () => {
       // The time in the queue does not count.
       began = deps.now();
       events.onBegun();
-      started.connection = connectServer(target.config, options);
+      started.connection = connect(target, options, deps);
       return started.connection;
     };
     if (target.config.type === 'stdio') {
       const priority = target.wasReady ? 1 : 0;
-      await deps.starts.add(() => within(connect(), deps.tuning.startTurnMs), { signal, priority });
+      await deps.starts.add(() => within(begin(), deps.tuning.startTurnMs), { signal, priority });
     } else {
       signal.throwIfAborted();
-      connect();
+      begin();
     }
     connection = await started.connection!;
     const leftMs = Math.max(1, Math.ceil(options.timeoutMs - (deps.now() - began)));
     const list = await connection.listTools({ ...options, timeoutMs: leftMs });
-    const offersMs = Math.min(maxOffersMs, Math.max(1, Math.ceil(options.timeoutMs - (deps.now() - began))));
-    const offers = await connection.listOffers({ ...options, timeoutMs: offersMs });
+    const mcpContentMs = Math.min(
+      maxMcpContentMs,
+      Math.max(1, Math.ceil(options.timeoutMs - (deps.now() - began))),
+    );
+    const mcpContent = await connection.listMcpContent({ ...options, timeoutMs: mcpContentMs });
     signal.throwIfAborted();
     if (!connection.isOpen) throw new SignalboxError('server_failed', await connection.lost);
-    return { connection, list, offers };
+    return { connection, list, mcpContent };
   } catch (error) {
     const giveUp = endOf(error);
     if (!connection) {
@@ -155,6 +159,20 @@ export async function startServer(
   }
 }
 
+async function connect(
+  { name, config }: StartTarget,
+  options: ConnectOptions,
+  { connectRemote }: ServerDeps,
+): Promise<ServerConnection> {
+  if (config.type !== 'remote') return await connectServer(config, options);
+  if (!connectRemote) throw new SignalboxError('server_failed', `no orchestrator with a label can be asked`);
+  const onListsChanged = (): void => {
+    options.onToolsChanged();
+    options.onMcpContentChanged();
+  };
+  return new RemoteConnection(await connectRemote(name, config, { ...options, onListsChanged }), config);
+}
+
 /** Makes the folder for the files of a server, closed to other users. Its error names no path, because agents may read it. */
 async function makeDataFolder(path: string): Promise<void> {
   try {
@@ -172,7 +190,7 @@ async function makeDataFolder(path: string): Promise<void> {
 function connectOptions(
   { name, instance, config, authorizer, redact, revision, declared, questions: counts }: StartTarget,
   { tuning, now, log, onProcess, waiting }: ServerDeps,
-  { signal, onToolsChanged, onOffersChanged, onResourceUpdated, onLogMessage, ...events }: StartEvents,
+  { signal, onToolsChanged, onMcpContentChanged, onResourceUpdated, onLogMessage, ...events }: StartEvents,
 ): ConnectOptions {
   const facts = instanceFacts(name, instance);
   const policy = policyOf(config);
@@ -197,7 +215,7 @@ function connectOptions(
     questionsOf: (asked) => questionsOf(asked, false),
     signal,
     onToolsChanged,
-    onOffersChanged,
+    onMcpContentChanged,
     onResourceUpdated,
     onLogMessage,
     timeoutMs: config.startTimeoutMs ?? tuning.startMs,

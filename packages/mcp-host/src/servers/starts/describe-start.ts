@@ -14,7 +14,8 @@ export function describeStart(
   trace: StartTrace | undefined,
   redact: (text: string) => string,
 ): StartFailure | undefined {
-  if (config.type !== 'stdio') return { origin: new URL(config.url).origin, processes: [], advice: [] };
+  if (config.type === 'remote') return undefined;
+  if (config.type === 'http') return { origin: new URL(config.url).origin, processes: [], advice: [] };
   if (!trace) return undefined;
   const { obstacle, processes, stderrTail } = trace;
   const { command, args = [], cwd, inheritEnv } = config;

@@ -43,6 +43,8 @@ export function errorOfFailure(
         mayHaveRun: true,
         hint: 'Ask for less at once: a filter, a smaller range or a page.',
       });
+    case 'told':
+      return failure.error;
     case 'bad_answer':
       return toolCallError('internal', `server '${server}': ${failure.reason}`, { mayHaveRun: true });
   }

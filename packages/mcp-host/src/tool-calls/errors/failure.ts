@@ -1,3 +1,4 @@
+import type { ToolCallError } from '@signalbox/protocol';
 import { redactedData } from '../../redaction/index.ts';
 import { serversWords } from './servers-words.ts';
 
@@ -11,6 +12,7 @@ import { serversWords } from './servers-words.ts';
  * - `answered`: the server answered with a JSON-RPC error.
  * - `too_large`: the server's answer is longer than the limit, and was not read to its end.
  * - `bad_answer`: the server's answer can't be used.
+ * - `told`: the orchestrator that hosts the server has ended the call, with the error for its caller.
  *
  * `reason` is for people; it may hold the server's own words, also long ones, with secrets: {@link redactedFailure} makes it fit.
  */
@@ -24,6 +26,7 @@ export type Failure =
       isSilent?: boolean;
     }
   | { kind: 'refused'; reason: string; status: number; retryAfterSeconds?: number | undefined }
+  | { kind: 'told'; reason: string; error: ToolCallError }
   | {
       kind: 'answered';
       reason: string;

@@ -17,13 +17,13 @@ export const allowlist: Step<Attempt> = {
       const { role, tool: name } = call.name;
       call.catalog = catalogs.latest ?? (await catalogs.current());
       call.isContinued = call.body.round !== undefined && continuesRunning(host, call);
-      const { tool, refusal } = admit(call.catalog, role, name, { runs: call.isContinued });
+      const { tool, refusal, isForbidden } = admit(call.catalog, role, name, { runs: call.isContinued });
       call.tool = tool;
       call.route = host.route(name);
       call.server = call.route.server;
       call.isCompared = call.asked !== undefined && !call.isContinued;
       // A call that is compared goes on while its server is away.
-      if (refusal && (!call.isCompared || refusal.code === 'permission_denied')) return { error: refusal };
+      if (refusal && (!call.isCompared || isForbidden)) return { error: refusal };
       return await next(call);
     };
   },

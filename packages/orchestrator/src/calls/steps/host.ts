@@ -44,7 +44,7 @@ export const host: LastStep = {
         signal: request.cancellation,
         timeoutMs,
         patienceMs,
-        caller: request.message.from,
+        caller: body.hosted?.caller ?? request.message.from,
         repeatable: call.isRepeatable,
         round: body.round && fromWireRound(body.round),
         traceparent: request.traceparent,

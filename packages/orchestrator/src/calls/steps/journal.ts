@@ -28,9 +28,13 @@ export const journal: Step<Attempt> = {
   },
   before(next, deps) {
     return (call) => {
-      const { approval, tool } = call;
+      const { approval, tool, body } = call;
       call.isRepeatable =
-        approval === undefined && !call.onlyContinues && tool !== undefined && mayRepeat(tool, true);
+        approval === undefined &&
+        !body.hosted?.once &&
+        !call.onlyContinues &&
+        tool !== undefined &&
+        mayRepeat(tool, true);
       // The server may have restarted meanwhile, with another definition of the tool.
       call.beforeSend = call.isRepeatable
         ? undefined

@@ -16,7 +16,7 @@ export const queue = {
   before(next: Pass<Attempt>, { scheduler }: Pick<CallDeps, 'scheduler'>): Pass<Attempt> {
     return async (call) => {
       const { name, request, tracked, server } = call;
-      const { agent } = name;
+      const agent = call.body.hosted?.caller?.agent ?? name.agent;
       const begin = (): Promise<Attempt> => {
         call.hadTurn = true;
         return next(call);

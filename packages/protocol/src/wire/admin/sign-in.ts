@@ -5,7 +5,7 @@ export function signInOperation() {
   return {
     sign_in_link: {
       meaning:
-        'Makes a code with which a browser signs in to the dashboard, once. Its session has the rights of this token and ends with it.',
+        'Makes a code with which a browser signs in to the dashboard, once. This sign-in has the rights of this token and ends with it.',
       params: z.object({}),
       result: z.object({
         code: z.string(),

@@ -140,10 +140,10 @@ function listedTokenSchema() {
         .describe(
           'The token that it ends with: the minting token that issued it, or the one with which a browser signed in that issued it.',
         ),
-      session: z
+      sign_in: z
         .literal(true)
         .optional()
-        .describe('It is the session of a browser; `parent_id` is the token of the person.'),
+        .describe('It is the sign-in of a browser; `parent_id` is the token of the person.'),
       damaged: z
         .literal(true)
         .optional()

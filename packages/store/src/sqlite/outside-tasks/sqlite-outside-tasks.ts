@@ -16,7 +16,7 @@ import { shrinkWhileOpen } from '../file-shrinker.ts';
 import { WalSync } from '../wal-sync.ts';
 
 /** The version of the schema. It changes with each change of the tables. */
-const version = 1;
+const version = 2;
 
 // Messages and results are long, and stand apart, so that a change of a state does not write them again.
 const schema = `
@@ -38,7 +38,6 @@ const schema = `
     bytes INTEGER NOT NULL
   ) WITHOUT ROWID;
   CREATE INDEX task_listed ON task (caller, agent, tenant, changed_at DESC, id DESC);
-  CREATE INDEX task_usage ON task (caller, bytes);
   CREATE INDEX task_open ON task (caller) WHERE state IN ('submitted', 'working');
   CREATE INDEX task_ended ON task (changed_at) WHERE state NOT IN ('submitted', 'working');
 `;
@@ -65,6 +64,8 @@ const pageLength = 4 * 1024 * 1024;
 /** The most tasks that are kept in memory, and the most characters of the message and the answer of one. */
 const maxRecent = 512;
 const recentLength = 16 * 1024;
+/** The time after which it is noted that the broker has a message, in milliseconds. If that is lost, the broker knows the repeat. */
+const sentMs = 20;
 /** The longest wait for a process that is about to close the file, in milliseconds. The wait blocks the event loop. */
 const busyTimeoutMs = 1000;
 
@@ -119,6 +120,9 @@ class SqliteOutsideTasks implements OutsideTasks {
   readonly #recent = new Map<string, OutsideTask>();
   /** What callers use, as far as it was asked for since tasks were forgotten. */
   readonly #usage = new Map<string, OutsideUsage>();
+  /** Tasks whose messages the broker has, and that are not noted as such. Most end before that, which notes it, too. */
+  readonly #sent = new Set<string>();
+  #noting: NodeJS.Timeout | undefined;
 
   constructor(db: Database.Database, log: WalSync) {
     this.#db = db;
@@ -148,13 +152,20 @@ class SqliteOutsideTasks implements OutsideTasks {
     const known = this.#recent.get(id);
     if (known) return known;
     const row = this.#statement(`SELECT ${columns} FROM ${tables} WHERE id = ?`).get(id) as Row | undefined;
-    return row && this.#remember(taskOf(row));
+    return row && this.#remember(taskOf({ ...row, isSent: this.#sent.has(id) ? 1 : row.isSent }));
   }
 
   sent(id: string): void {
-    this.#run('UPDATE task SET is_sent = 1 WHERE id = ? AND is_sent = 0', id);
     const known = this.#recent.get(id);
     if (known) this.#recent.set(id, { ...known, isSent: true });
+    this.#sent.add(id);
+    this.#noting ??= setTimeout(() => {
+      try {
+        this.#noteSent();
+      } catch {
+        // The disk has failed. The next write of a task says so.
+      }
+    }, sentMs);
   }
 
   change(id: string, { state, at, reason, result }: OutsideChange): boolean {
@@ -170,6 +181,7 @@ class SqliteOutsideTasks implements OutsideTasks {
       return found;
     });
     if (caller === undefined) return false;
+    this.#sent.delete(id);
     const known = this.#recent.get(id);
     const changedAt = Math.max(known?.changedAt ?? 0, at);
     if (known) this.#remember({ ...known, state, changedAt, isSent: true, reason, result });
@@ -186,6 +198,7 @@ class SqliteOutsideTasks implements OutsideTasks {
   }
 
   unsent(caller: string): string[] {
+    this.#noteSent();
     return this.#all<string>(
       `SELECT id FROM task WHERE caller = ? AND state IN ('submitted', 'working') AND is_sent = 0 ORDER BY created_at, id`,
       caller,
@@ -240,8 +253,19 @@ class SqliteOutsideTasks implements OutsideTasks {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#noteSent();
     await this.#log.close();
     closeDatabase(this.#db);
+  }
+
+  #noteSent(): void {
+    clearTimeout(this.#noting);
+    this.#noting = undefined;
+    if (this.#sent.size === 0) return;
+    this.#together(() => {
+      for (const id of this.#sent) this.#run('UPDATE task SET is_sent = 1 WHERE id = ? AND is_sent = 0', id);
+    });
+    this.#sent.clear();
   }
 
   #remember(task: OutsideTask): OutsideTask {

@@ -11,7 +11,7 @@ const message = (id: string): Message => ({
 });
 const take = (checkouts: GroupCheckouts, seq: number, receivedAt = 100) =>
   checkouts.add({ seq, message: message(`m${seq}`), json: 'x', receivedAt });
-const offer = (checkouts: GroupCheckouts, seq: number, { read, now }: { read: number; now: number }) => {
+const show = (checkouts: GroupCheckouts, seq: number, { read, now }: { read: number; now: number }) => {
   const checkout = checkouts.live(now).find((one) => one.seq === seq)!;
   checkout.shownBy ??= read;
   checkout.shownAt = now;
@@ -23,9 +23,9 @@ test('a message is held for ten minutes from the last read that returned it, and
   const checkouts = new GroupCheckouts();
   take(checkouts, 1);
   take(checkouts, 2);
-  offer(checkouts, 1, { read: 1, now: 100 });
-  offer(checkouts, 2, { read: 1, now: 100 });
-  offer(checkouts, 2, { read: 2, now: 50_000 });
+  show(checkouts, 1, { read: 1, now: 100 });
+  show(checkouts, 2, { read: 1, now: 100 });
+  show(checkouts, 2, { read: 2, now: 50_000 });
   expect(seqs(checkouts.live(checkoutMs + 99))).toEqual([1, 2]);
   expect(checkouts.takeLost()).toEqual([]);
   expect(seqs(checkouts.live(checkoutMs + 100))).toEqual([2]);
@@ -43,7 +43,7 @@ test('a message that comes again is new to the agent and keeps its marks; one th
   take(checkouts, 1);
   take(checkouts, 2);
   expect(seqs(checkouts.fresh(100))).toEqual([1, 2]);
-  offer(checkouts, 1, { read: 7, now: 200 });
+  show(checkouts, 1, { read: 7, now: 200 });
   expect(seqs(checkouts.fresh(200))).toEqual([2]);
   checkouts.loseAll();
   expect(checkouts.takeLost()).toEqual(['m1']);
@@ -56,7 +56,7 @@ test('of the messages that were lost only the newest hundred are remembered', ()
   const checkouts = new GroupCheckouts();
   for (let seq = 1; seq <= 150; seq++) {
     take(checkouts, seq);
-    offer(checkouts, seq, { read: seq, now: 100 });
+    show(checkouts, seq, { read: seq, now: 100 });
     checkouts.loseAll();
   }
   expect(checkouts.shownUpTo(150)).toHaveLength(100);

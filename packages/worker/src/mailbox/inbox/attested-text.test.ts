@@ -48,12 +48,12 @@ test('a text is shown as it is, other values as JSON, and an ask says how to ans
   expect(attestedText(message('hi'), 'm').endsWith('body:\n| hi\n')).toBe(true);
   expect(attestedText(message({ a: [1, 'x\ny'] }), 'm').endsWith('body:\n| {"a":[1,"x\\ny"]}\n')).toBe(true);
   expect(attestedText(message(null), 'm').endsWith('body:\n| null\n')).toBe(true);
-  const ask = { ...message('?'), kind: 'ask', expires_in_seconds: 9, offered_before: true as const };
+  const ask = { ...message('?'), kind: 'ask', expires_in_seconds: 9, shown_before: true as const };
   expect(attestedText(ask, 'm')).toContain(
-    '\noffered before: yes, and not acked\nanswer within: 9 s, with signalbox_reply\n',
+    '\nshown before: yes, and not acked\nanswer within: 9 s, with signalbox_reply\n',
   );
-  expect(attestedText({ ...ask, attempt: 2, offered_seconds_ago: 7 }, 'm')).toContain(
-    '\nattempt: 2\noffered before: yes, 7 s ago, and not acked; the process that had it may have begun the work\n',
+  expect(attestedText({ ...ask, attempt: 2, shown_seconds_ago: 7 }, 'm')).toContain(
+    '\nattempt: 2\nshown before: yes, 7 s ago, and not acked; the process that had it may have begun the work\n',
   );
   expect(attestedText({ ...ask, kind: 'note' }, 'm')).not.toContain('answer within');
 });

@@ -26,15 +26,15 @@ export function attestedText(message: InboxMessage, title: string): string {
     `thread: ${message.thread}`,
     `age: ${message.age_seconds} s`,
     `attempt: ${message.attempt}`,
-    message.offered_before && offeredText(message),
+    message.shown_before && shownText(message),
     isQuestion(kind) && expires !== undefined && `answer within: ${expires} s, with signalbox_reply`,
     'body:',
   ];
   return `${header.filter(Boolean).join('\n')}\n${quotedBody(message.body)}\n`;
 }
 
-function offeredText({ offered_seconds_ago: ago, attempt }: InboxMessage): string {
+function shownText({ shown_seconds_ago: ago, attempt }: InboxMessage): string {
   const when = ago === undefined ? 'yes' : `yes, ${ago} s ago`;
   const hint = attempt > 1 ? '; the process that had it may have begun the work' : '';
-  return `offered before: ${when}, and not acked${hint}`;
+  return `shown before: ${when}, and not acked${hint}`;
 }

@@ -30,7 +30,7 @@ export interface InboxToolsDeps extends AckDeps {
 const ackField = {
   type: 'string',
   description:
-    'The cursor of an earlier read: all messages that reads up to it returned are done with, and are never offered again.',
+    'The cursor of an earlier read: all messages that reads up to it returned are done with, and are never handed out again.',
   maxLength: 64,
 } as const;
 const limitField = {
@@ -56,7 +56,7 @@ export function inboxTools(deps: InboxToolsDeps): MailboxTool[] {
       name: 'signalbox_inbox_read',
       title: 'Read the inbox',
       description:
-        'Returns the messages that other agents sent you, oldest first, and a cursor. Messages that you do not ack are returned again by the next read (offered_before: true): when you are done with the messages of a read, give its cursor as "ack" to the next read or wait. To answer a message of kind ask or task use signalbox_reply, which acks that message by itself. Returns at once, also with nothing.',
+        'Returns the messages that other agents sent you, oldest first, and a cursor. Messages that you do not ack are returned again by the next read (shown_before: true): when you are done with the messages of a read, give its cursor as "ack" to the next read or wait. To answer a message of kind ask or task use signalbox_reply, which acks that message by itself. Returns at once, also with nothing.',
       fields: { ack: ackField, limit: limitField, group: groupField },
       outputSchema: pageSchema,
       annotations: idempotent,

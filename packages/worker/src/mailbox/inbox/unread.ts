@@ -54,7 +54,7 @@ export class Unread {
     return this.#options.readTool() === undefined ? 'off' : this.#options.mode();
   }
 
-  /** The number of messages that were never offered, as known now. */
+  /** The number of messages that were never shown, as known now. */
   get count(): number {
     return this.mode === 'off' ? 0 : this.#waiting().length;
   }

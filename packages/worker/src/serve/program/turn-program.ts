@@ -117,7 +117,7 @@ export type AskPerson = (
 export type Verdict = { isAllowed: true } | { isAllowed: false; reason: string; isDecided: boolean };
 
 /** A reason for a warning of a turn that is talked with. */
-export type TalkWarning = 'no_tools' | 'session_lost' | 'asks_nobody' | 'not_audited';
+export type TalkWarning = 'no_tools' | 'session_lost' | 'asks_nobody' | 'not_audited' | 'not_canceled';
 
 /** The end of a talk: an answer, or the reason why there is none. */
 export type TalkEnd = (

@@ -20,7 +20,7 @@ export const enabled: Meaning = {
 };
 
 /**
- * The names of the only tools that are offered. A client that reads `*` as a name offers no tool for it, so that an entry with a pattern
+ * The names of the only tools that are shown. A client that reads `*` as a name shows no tool for it, so that an entry with a pattern
  * can't be used. Gemini and Qwen pass over a bracket behind a name.
  */
 export const exactTools = {
@@ -38,12 +38,12 @@ export const exactTools = {
   },
 } satisfies Meaning;
 
-/** The names of the only tools that are offered; `*` among them stands for all. */
+/** The names of the only tools that are shown; `*` among them stands for all. */
 export const includedTools: Meaning = {
   read: (value) => (Array.isArray(value) && value.includes('*') ? { entry: {} } : exactTools.read(value)),
 };
 
-/** The names of the tools that are not offered. A text with commas, as `mcp add --exclude-tools a,b` writes it, names several. */
+/** The names of the tools that are not shown. A text with commas, as `mcp add --exclude-tools a,b` writes it, names several. */
 export const excludedTools: Meaning = {
   read: (value) => ({
     entry: {

@@ -1,0 +1,32 @@
+import type { McpContentExplanation } from '@signalbox/protocol';
+import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
+import { printJson, printLines } from '../terminal/output.ts';
+import { checkRole } from '../tools/explain.ts';
+
+/** Prints whether a role may use a prompt or a resource, and which rule decides. */
+export async function explainMcpContent(
+  kind: 'prompt' | 'resource',
+  { role, name }: { role: string; name: string },
+  flags: ToolsFlags,
+): Promise<void> {
+  checkRole(role);
+  const explanation = await askOrchestrator(flags, { op: 'explain_mcp_content', role, kind, name });
+  if (flags.json) printJson(explanation);
+  else printLines(...linesOfExplanation(explanation));
+}
+
+function linesOfExplanation(explanation: McpContentExplanation): string[] {
+  const { role, kind, name, allowed, rule, server, problem, held, exists, withheld } = explanation;
+  const verb = kind === 'prompt' ? 'get' : 'read';
+  const facts: [string, string | undefined][] = [
+    ['rule', rule],
+    ['problem', problem],
+    ['held', held],
+    ['pin', withheld && 'withheld: its definition has changed; see signalbox servers diff'],
+    ['server', server ?? (allowed && !exists ? `no server has such a ${kind}` : undefined)],
+  ];
+  return [
+    `role ${role} may ${allowed ? '' : 'not '}${verb} ${name}`,
+    ...facts.filter(([, value]) => value !== undefined).map(([fact, value]) => `  ${fact.padEnd(9)}${value}`),
+  ];
+}

@@ -1,0 +1,295 @@
+import { type BrokerClient, type ConnectOptions, connectBroker, requestAddress } from '@signalbox/client';
+import type {
+  ConnectRemote,
+  RemoteRequest,
+  RemoteServer,
+  ServerAnswer,
+  ToolRequest,
+} from '@signalbox/mcp-host';
+import {
+  type HostedListReply,
+  type HostedReply,
+  type HostReport,
+  hostAgent,
+  hostedListReplySchema,
+  hostedReplySchema,
+  isJsonObject,
+  type McpLogMessage,
+  type McpRequest,
+  messageOf,
+  SignalboxError,
+} from '@signalbox/protocol';
+import { answerOfOutcome, hostedBody } from './hosted-calls.ts';
+
+/** The time between two questions to an orchestrator with a label, in milliseconds. */
+const askEveryMs = 1_000;
+/** The longest wait for an answer. While nobody holds the inbox, the question is asked again and again. */
+const answerMs = 1_500;
+/** An orchestrator with a label that is away for so long takes no new calls, in milliseconds. Until then they wait in its inbox. */
+const graceMs = 2_500;
+
+/** How the orchestrators with labels are reached, and which servers each may serve. */
+export interface RemoteHostsOptions {
+  connection: Omit<ConnectOptions, 'agent'> & { agent: string };
+  /** Returns the servers that each label may serve. */
+  named: () => Readonly<Record<string, readonly string[]>>;
+  /** Epoch milliseconds. */
+  now?: () => number;
+  log: (event: { event: string; host: string; reason?: string }) => void;
+}
+
+type HostedServers = ReadonlyMap<string, HostedReply['servers'][number]>;
+
+/** Knows the orchestrators with labels: which servers they have now, and since when one is away. */
+export class RemoteHosts implements AsyncDisposable {
+  readonly #options: RemoteHostsOptions;
+  readonly #hosts = new Map<string, RemoteHost>();
+
+  constructor(options: RemoteHostsOptions) {
+    this.#options = options;
+  }
+
+  /** See {@link ConnectRemote}. */
+  readonly connect: ConnectRemote = async (server, { label }, options) => {
+    return await this.#host(label).open(server, options);
+  };
+
+  /** Asks the orchestrators of all labels of the configuration from now on, also those of which no server is named. */
+  follow(): void {
+    for (const label of Object.keys(this.#options.named())) this.#host(label);
+  }
+
+  /** Reports each label: whether its orchestrator is there, and the servers that it serves without being named for them. */
+  reports(): HostReport[] {
+    return Object.entries(this.#options.named()).map(([label, named]) => this.#host(label).report(named));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(Array.from(this.#hosts.values(), (host) => host.stop()));
+  }
+
+  #host(label: string): RemoteHost {
+    const known = this.#hosts.get(label);
+    if (known) return known;
+    const { connection, log, now = Date.now } = this.#options;
+    // A connection has one lane, so that each host has a connection of its own.
+    const client = (signal: AbortSignal): Promise<BrokerClient> =>
+      connectBroker({
+        ...connection,
+        agent: requestAddress(connection.agent),
+        backoff: 'worker',
+        waitForBroker: true,
+        signal,
+      });
+    const host = new RemoteHost(label, { connect: client, log, now });
+    this.#hosts.set(label, host);
+    return host;
+  }
+}
+
+interface RemoteHostDeps {
+  connect: (signal: AbortSignal) => Promise<BrokerClient>;
+  log: RemoteHostsOptions['log'];
+  now: () => number;
+}
+
+/** A server of the host that is in use. */
+interface OpenServer {
+  version: string | undefined;
+  lose: (reason: string) => void;
+  onListsChanged: () => void;
+}
+
+/** The orchestrators of one label, of which one serves. */
+class RemoteHost {
+  readonly #label: string;
+  readonly #deps: RemoteHostDeps;
+  readonly #open = new Map<string, Set<OpenServer>>();
+  readonly #startedAt: number;
+  #found: HostedServers | undefined;
+  #awaySince: number | undefined;
+  #wasSeen = false;
+  #asking: Promise<void>;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #stop = new AbortController();
+  readonly #client: Promise<BrokerClient>;
+
+  constructor(label: string, deps: RemoteHostDeps) {
+    this.#label = label;
+    this.#deps = deps;
+    this.#startedAt = deps.now();
+    this.#client = deps.connect(this.#stop.signal);
+    this.#asking = this.#ask();
+  }
+
+  /** Uses a server of the host. Rejects if the host or the server is not there. */
+  async open(
+    server: string,
+    { signal, onListsChanged }: Parameters<ConnectRemote>[2],
+  ): Promise<RemoteServer> {
+    // What was heard last is at most a second old; before the first answer, it is waited for.
+    if (!this.#found) await this.#asking;
+    signal.throwIfAborted();
+    const client = await this.#client;
+    const problem = this.#problemOf(server);
+    if (problem !== undefined) throw new SignalboxError('server_failed', problem);
+    const { promise: lost, resolve: lose } = Promise.withResolvers<string>();
+    const version = this.#found?.get(server)?.version;
+    const use: OpenServer = { version, lose, onListsChanged };
+    const uses = this.#open.get(server) ?? new Set();
+    this.#open.set(server, uses.add(use));
+    return {
+      lost,
+      page: (list, after, { timeoutMs, signal: ended }) =>
+        this.#page(client, { op: 'hosted_list', server, list, after }, { timeoutMs, signal: ended }),
+      send: (asked, request) => this.#send(client, { server, ...asked }, request),
+      close: () => uses.delete(use),
+    };
+  }
+
+  report(named: readonly string[]): HostReport {
+    const refused = [...(this.#found?.keys() ?? [])].filter((server) => !named.includes(server));
+    const away = this.#isAway ? (this.#awaySince ?? this.#startedAt) : undefined;
+    return {
+      host: this.#label,
+      servers: [...named],
+      ...(away !== undefined && { away_since: away, ...(!this.#wasSeen && { never_seen: true as const }) }),
+      ...(refused.length > 0 && { refused: refused.slice(0, 100) }),
+    };
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    clearTimeout(this.#timer);
+    await (await this.#client.catch(() => undefined))?.close();
+  }
+
+  get #isAway(): boolean {
+    return this.#found === undefined;
+  }
+
+  /** Says why a server takes no calls; `undefined` if it does. */
+  #problemOf(server: string): string | undefined {
+    if (!this.#found) {
+      const since = new Date(this.#awaySince ?? this.#startedAt).toISOString();
+      const how = this.#wasSeen ? 'has been away' : 'has not been seen';
+      return `host '${this.#label}' ${how} since ${since}`;
+    }
+    const found = this.#found.get(server);
+    if (!found) return `host '${this.#label}' has no server '${server}'`;
+    if (found.state === 'ready' || found.state === 'idle') return undefined;
+    return `on host '${this.#label}' it is ${found.state.replaceAll('_', ' ')}${found.problem === undefined ? '' : `: ${found.problem}`}`;
+  }
+
+  async #ask(): Promise<void> {
+    const askedAt = this.#deps.now();
+    try {
+      const client = await this.#client;
+      const outcome = await client.request(
+        hostAgent(this.#label),
+        'mcp_request',
+        { op: 'hosted' },
+        { timeoutMs: answerMs, ephemeral: true },
+      );
+      if (this.#stop.signal.aborted) return;
+      const isMissing = outcome.status === 'timed_out' || outcome.status === 'rejected';
+      if (outcome.status === 'completed')
+        this.#heard(readData(outcome.reply.json, hostedReplySchema).servers);
+      else if (isMissing) this.#missed(askedAt);
+    } catch (thrown) {
+      if (this.#stop.signal.aborted) return;
+      this.#deps.log({ event: 'host_not_understood', host: this.#label, reason: messageOf(thrown) });
+      this.#missed(askedAt);
+    } finally {
+      if (!this.#stop.signal.aborted)
+        this.#timer = setTimeout(() => {
+          this.#asking = this.#ask();
+        }, askEveryMs);
+    }
+  }
+
+  #heard(servers: HostedReply['servers']): void {
+    if (!this.#found) this.#deps.log({ event: 'host_there', host: this.#label });
+    this.#found = new Map(servers.map((one) => [one.server, one]));
+    this.#awaySince = undefined;
+    this.#wasSeen = true;
+    for (const [server, uses] of this.#open) {
+      const problem = this.#problemOf(server);
+      const version = this.#found.get(server)?.version;
+      for (const use of uses) {
+        if (problem !== undefined) use.lose(problem);
+        else if (use.version !== version) use.onListsChanged();
+        use.version = version;
+      }
+    }
+  }
+
+  #missed(askedAt: number): void {
+    const { now, log } = this.#deps;
+    this.#awaySince ??= askedAt;
+    if (now() - this.#awaySince < graceMs || !this.#found) return;
+    log({ event: 'host_away', host: this.#label });
+    this.#found = undefined;
+    for (const [server, uses] of this.#open) for (const use of uses) use.lose(this.#problemOf(server)!);
+  }
+
+  async #page(
+    client: BrokerClient,
+    query: Extract<McpRequest, { op: 'hosted_list' }>,
+    options: { timeoutMs: number; signal: AbortSignal },
+  ): Promise<HostedListReply> {
+    const outcome = await client.request(hostAgent(this.#label), 'mcp_request', query, {
+      ...options,
+      ephemeral: true,
+    });
+    if (outcome.status === 'completed') return readData(outcome.reply.json, hostedListReplySchema);
+    throw new SignalboxError('server_failed', `host '${this.#label}' did not answer (${outcome.status})`);
+  }
+
+  async #send(
+    client: BrokerClient,
+    asked: RemoteRequest & { server: string },
+    request: ToolRequest,
+  ): Promise<ServerAnswer> {
+    const { timeoutMs, signal, onProgress, onLogMessage, meta } = request;
+    const longestMs = client.welcome.limits.message?.ttlMs ?? Number.POSITIVE_INFINITY;
+    const traceparent = meta?.traceparent;
+    const body = hostedBody(asked, request);
+    const outcome = await client.request(hostAgent(this.#label), 'mcp_request', body, {
+      timeoutMs: Math.max(1, Math.min(timeoutMs, longestMs)),
+      signal,
+      waitsForRate: true,
+      ...(body.op === 'call' && {
+        onLane: (epoch) => (epoch === undefined ? body : { ...body, maybe_started_in: epoch }),
+      }),
+      ...(typeof traceparent === 'string' && { traceparent }),
+      onProgress: (body) => {
+        const { log, ...progress } = (body ?? {}) as Record<string, unknown>;
+        if (isJsonObject(log)) onLogMessage?.(log as unknown as McpLogMessage);
+        else if (typeof progress.progress === 'number')
+          onProgress?.(progress as { progress: number } & Record<string, unknown>);
+      },
+    });
+    const away = this.#awaySince === undefined ? '' : `; ${this.#awayText()}`;
+    return answerOfOutcome(outcome, { server: asked.server, host: this.#label, away });
+  }
+
+  #awayText(): string {
+    return `host '${this.#label}' has been away since ${new Date(this.#awaySince!).toISOString()}`;
+  }
+}
+
+/** Reads the data of a reply. Throws a `SignalboxError` for an error or for data of another form. */
+function readData<Data>(
+  json: unknown,
+  schema: { safeParse: (data: unknown) => { success: true; data: Data } | { success: false } },
+): Data {
+  const { data, error } = (isJsonObject(json) ? json : {}) as {
+    data?: unknown;
+    error?: { message?: unknown };
+  };
+  const parsed = schema.safeParse(data);
+  if (parsed.success) return parsed.data;
+  const why = typeof error?.message === 'string' ? error.message : 'its answer cannot be read';
+  throw new SignalboxError('server_failed', why);
+}

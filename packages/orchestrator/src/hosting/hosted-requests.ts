@@ -1,0 +1,152 @@
+import type { ServeAnswer, ServedRequest } from '@signalbox/client';
+import { type McpHost, mcpToolName } from '@signalbox/mcp-host';
+import {
+  type CallRequest,
+  forwardedMeta,
+  fromWireRound,
+  type Hosted,
+  type HostedListReply,
+  type HostedReply,
+  type McpContentRequest,
+  type McpReply,
+  type McpRequest,
+  type Sender,
+  servesCalls,
+  type ToolCallError,
+  toolCallError,
+} from '@signalbox/protocol';
+import { boundedReply } from '../calls/bounded-reply.ts';
+import type { CallScheduler } from '../scheduling/call-scheduler.ts';
+import { queueRefusal } from '../scheduling/queue-refusal.ts';
+
+/** The most bytes of the entries on a page, and of one entry more. */
+const pageBytes = 256 * 1024;
+
+/** The dependencies of the requests that an orchestrator passes on to one with a label. */
+export interface HostedDeps {
+  host: McpHost;
+  scheduler: CallScheduler;
+  callTimeoutMs: number;
+  maxReplyBytes: () => number;
+}
+
+/**
+ * Refuses a request that is not for this orchestrator. One with a label (`isHost`) makes calls for an orchestrator without one only, because
+ * that one has the rules; any other makes no calls for orchestrators.
+ */
+export function refuseMisplaced(
+  { role }: Pick<Sender, 'role'>,
+  body: McpRequest,
+  isHost: boolean,
+): ToolCallError | undefined {
+  const isPassedOn =
+    body.op === 'hosted' || body.op === 'hosted_list' || ('hosted' in body && body.hosted !== undefined);
+  const makesCall = ['call', 'request', 'ask_permission', 'update_task'].includes(body.op);
+  const refuse = (message: string): ToolCallError =>
+    toolCallError('permission_denied', message, { mayHaveRun: false });
+  if (isPassedOn && !isHost) return refuse('this orchestrator has no label, and takes no calls from others');
+  if (isPassedOn && !(servesCalls(role) && role === 'orchestrator'))
+    return refuse(`only an orchestrator passes requests on, and your role is '${role}'`);
+  if (isHost && makesCall && !isPassedOn)
+    return refuse('this orchestrator has a label: its tools are called at the one without a label');
+  return undefined;
+}
+
+/** Answers which servers there are, in what state. */
+export function answerHosted({ host }: HostedDeps): McpReply {
+  const data: HostedReply = {
+    servers: host.contents().map(({ server, state, version, problem }) => ({
+      ...{ server, state, version },
+      ...(problem !== undefined && { problem: problem.slice(0, 1_000) }),
+    })),
+  };
+  return { data };
+}
+
+/** Answers with a page of a list of a server, which is started if its lists are not known. */
+export async function answerHostedList(
+  { host }: HostedDeps,
+  { server, list, after = 0 }: Extract<McpRequest, { op: 'hosted_list' }>,
+): Promise<McpReply> {
+  const find = () => host.contents().find((one) => one.server === server);
+  if (find()?.isKnown === false) await host.start(server);
+  const found = find();
+  if (!found) return { error: noServer(server) };
+  const entries: object[] = [];
+  let bytes = 0;
+  for (const entry of found[list].slice(after)) {
+    if (bytes >= pageBytes) break;
+    bytes += Buffer.byteLength(JSON.stringify(entry));
+    entries.push(entry);
+  }
+  const { instructions, prompts, resources, templates } = found;
+  const data: HostedListReply = {
+    entries,
+    more: after + entries.length < found[list].length,
+    ...(list === 'tools' && {
+      ...(instructions !== undefined && { instructions }),
+      kinds: [
+        ...(prompts.length > 0 ? (['prompts'] as const) : []),
+        ...(resources.length + templates.length > 0 ? (['resources'] as const) : []),
+      ],
+    }),
+  };
+  return { data };
+}
+
+/**
+ * Returns the call under the name that its tool has here. While its server has not listed its tools, that is the name that it will probably
+ * have: the journal may know the call, and a call waits for the server otherwise.
+ */
+export async function namedHere({ host }: Pick<HostedDeps, 'host'>, body: CallRequest): Promise<CallRequest> {
+  if (!body.hosted) return body;
+  const { server } = body.hosted;
+  const name = host.nameOf(server, body.tool);
+  if (name !== undefined) return { ...body, tool: name };
+  await host.inventory();
+  return { ...body, tool: host.nameOf(server, body.tool) ?? mcpToolName(server, body.tool) };
+}
+
+/** Asks a server for a resource, a prompt or a completion. The orchestrator that passes the request on has judged it. Never rejects. */
+export async function serveHostedContent(
+  { host, scheduler, callTimeoutMs, maxReplyBytes }: HostedDeps,
+  request: ServedRequest,
+  { method, params, round, meta, hosted }: McpContentRequest & { hosted: Hosted },
+): Promise<ServeAnswer> {
+  const { server, caller = request.message.from } = hosted;
+  const turn = await scheduler.run({ worker: caller.agent, server }, request.cancellation, async () => {
+    request.started();
+    const ended = await host.request(
+      server,
+      { method, params },
+      {
+        signal: request.cancellation,
+        timeoutMs: Math.min(callTimeoutMs, request.remainingMs() ?? Number.POSITIVE_INFINITY),
+        caller,
+        round: round && fromWireRound(round),
+        traceparent: request.traceparent,
+        meta: forwardedMeta(meta),
+      },
+    );
+    return 'error' in ended ? { error: { ...ended.error, may_have_run: false } } : { data: ended.result };
+  });
+  const reply: McpReply =
+    turn.status === 'ran'
+      ? turn.value
+      : {
+          error:
+            turn.status === 'refused'
+              ? queueRefusal(caller.agent, turn)
+              : toolCallError('cancelled', 'the request was cancelled before it started', {
+                  mayHaveRun: false,
+                }),
+        };
+  const bounded = boundedReply(reply, maxReplyBytes());
+  return { kind: 'mcp_reply', body: bounded.reply, text: bounded.text };
+}
+
+function noServer(server: string): ToolCallError {
+  return toolCallError('tool_not_found', `this orchestrator hosts no server '${server}'`, {
+    mayHaveRun: false,
+  });
+}

@@ -1,0 +1,180 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Client } from '@modelcontextprotocol/client';
+import { connectBroker } from '@signalbox/client';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { jsonOf } from '../support/cli/command-line.ts';
+import { everything, type Site, startSite } from '../support/hosts/hosts.ts';
+
+const long = 'trigger-long-running-operation';
+let site: Site;
+let client: Client;
+
+beforeAll(async () => {
+  site = await startSite({
+    mcpServers: { here: everything },
+    orchestrator: { neverRepeat: [`render:${long}`] },
+    hosts: { gpu: ['render'], lab: ['scope'] },
+    roles: {
+      artist: {
+        tools: ['here:echo', 'render:*'],
+        prompts: ['render:*'],
+        resources: ['render:*'],
+        ask: ['render:get-sum'],
+      },
+      reader: { tools: ['here:echo'] },
+    },
+  });
+  await site.host('gpu', { render: everything, other: everything });
+  client = await site.client('rosa', 'artist');
+});
+afterAll(() => site?.[Symbol.asyncDispose]());
+
+/** Resolves with the names of the tools, when one of them is listed. */
+async function listed(of: Client, name: string): Promise<string[]> {
+  const names = async () => (await of.listTools()).tools.map((tool) => tool.name);
+  await expect.poll(names, { timeout: 30_000 }).toContain(name);
+  return await names();
+}
+
+const hub = async (...args: string[]): Promise<unknown> =>
+  jsonOf(await site.hub.run([...args, '--json', '--config', 'signalbox.yaml']));
+
+test('An agent sees the tools of two machines in one list and one search, and calls those of both.', async () => {
+  const names = await listed(client, 'mcp_render__echo');
+  const ofServers = names.filter((name) => name.startsWith('mcp_'));
+  expect(ofServers).toEqual(ofServers.toSorted());
+  expect(names).toContain('mcp_here__echo');
+  expect(names.filter((name) => name.includes('other'))).toEqual([]);
+  const near = await client.callTool({ name: 'mcp_here__echo', arguments: { message: 'near' } });
+  expect(near.content).toEqual([{ type: 'text', text: expect.stringContaining('near') }]);
+  const far = await client.callTool({ name: 'mcp_render__echo', arguments: { message: 'far' } });
+  expect(far.content).toEqual([{ type: 'text', text: expect.stringContaining('far') }]);
+  const found = (await hub('tools', 'search', 'echo')) as { tools: { name: string }[] };
+  expect(found.tools.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['mcp_here__echo', 'mcp_render__echo']),
+  );
+  const { tools } = (await hub('tools', 'matrix')) as { tools: { tool: string; may: string[] }[] };
+  expect(tools.find(({ tool }) => tool === 'mcp_render__echo')?.may).toEqual(['artist']);
+});
+
+test('A role without a tool of another machine gets no call of it through.', async () => {
+  const reader = await site.client('walt', 'reader');
+  expect(await listed(reader, 'mcp_here__echo')).not.toContain('mcp_render__echo');
+  const refused = await reader
+    .callTool({ name: 'mcp_render__echo', arguments: { message: 'x' } })
+    .catch((error: unknown) => ({ isError: true, content: String(error) }));
+  expect(JSON.stringify(refused)).toMatch(/tool_not_found|permission_denied|no tool/);
+});
+
+test('Progress, prompts and resources come from another machine, too.', async () => {
+  const steps: number[] = [];
+  await client.callTool(
+    { name: `mcp_render__${long}`, arguments: { duration: 0.3, steps: 3 } },
+    { onprogress: ({ progress }) => steps.push(progress) },
+  );
+  expect(steps).toContain(1);
+  const { prompts } = await client.listPrompts();
+  const prompt = prompts.find(({ name }) => name.includes('simple'));
+  expect((await client.getPrompt({ name: prompt!.name })).messages.length).toBeGreaterThan(0);
+  const { resources } = await client.listResources();
+  const [resource] = resources.filter(({ uri }) => uri.startsWith('demo://'));
+  expect((await client.readResource({ uri: resource!.uri })).contents.length).toBeGreaterThan(0);
+});
+
+test('A server of another machine asks its caller in the middle of a call, and goes on with the answer.', async () => {
+  const asked: string[] = [];
+  const asking = await site.client('iris', 'artist', (of) => {
+    of.setRequestHandler('elicitation/create', ({ params }) => {
+      asked.push(params.message);
+      return { action: 'decline' as const };
+    });
+  });
+  const name = 'mcp_render__trigger-elicitation-request';
+  await listed(asking, name);
+  const result = await asking.callTool({ name, arguments: {} });
+  expect(asked).toEqual([expect.stringContaining('render')]);
+  expect(JSON.stringify(result.content)).toMatch(/declin/i);
+});
+
+test('Operators see where a server is, which host is away since when, and what was refused.', async () => {
+  const { servers, hosts } = (await hub('servers')) as { servers: unknown[]; hosts: unknown[] };
+  expect(servers).toContainEqual(
+    expect.objectContaining({ name: 'render', host: 'gpu', transport: 'remote', state: 'ready' }),
+  );
+  expect(hosts).toEqual([
+    { host: 'gpu', servers: ['render'], refused: ['other'] },
+    { host: 'lab', servers: ['scope'], away_since: expect.any(Number), never_seen: true },
+  ]);
+  const text = (await site.hub.run(['servers', '--config', 'signalbox.yaml'])).stdout;
+  expect(text).toContain(
+    'host gpu serves other, which hosts.gpu of the configuration does not name: refused',
+  );
+  expect(text).toMatch(/host lab has not been seen since \d{4}-.*, with the tools of scope/);
+});
+
+test('A call of another machine that waits for a person names its host, and runs there once it is approved.', async () => {
+  const calling = client.callTool({ name: 'mcp_render__get-sum', arguments: { a: 19, b: 23 } });
+  const pending = async () =>
+    ((await hub('approvals')) as { approvals: { id: string; host?: string }[] }).approvals;
+  await expect.poll(pending, { timeout: 20_000 }).toHaveLength(1);
+  const [approval] = await pending();
+  expect(approval).toMatchObject({ host: 'gpu', server: 'render', tool: 'mcp_render__get-sum' });
+  const shown = await site.hub.run(['approvals', 'show', approval!.id, '--config', 'signalbox.yaml']);
+  expect(shown.stdout).toContain('gpu, where the tool runs');
+  await hub('approve', approval!.id);
+  expect((await calling).content).toEqual([{ type: 'text', text: expect.stringContaining('42') }]);
+});
+
+test('The token of a host serves its label and answers, and the broker refuses everything else.', async () => {
+  const { url } = site.hub.ready.broker;
+  const text = await readFile(join(site.hub.directory, 'gpu.host.token'), 'utf8');
+  const token = /sbx_\S+/.exec(text)![0];
+  for (const agent of ['orchestrator', 'orchestrator.lab', 'rosa'])
+    await expect(connectBroker({ url, token, agent })).rejects.toMatchObject({ code: 'forged_sender' });
+  await using host = await connectBroker({ url, token, agent: 'orchestrator.gpu#look' });
+  await expect(host.deliver({ to: 'rosa', kind: 'note', body: {} })).rejects.toMatchObject({
+    code: 'forbidden',
+  });
+  await expect(host.checkTokens({ agents: ['rosa'] })).rejects.toMatchObject({ code: 'forbidden' });
+  await expect(host.audit('b1', [])).rejects.toMatchObject({
+    code: expect.stringMatching(/forbidden|bad_frame/),
+  });
+  expect(await host.listConnected()).toEqual([]);
+  const { env } = await site.hub.agent('eve', 'artist');
+  const eve = (await readFile(env.SIGNALBOX_TOKEN_FILE!, 'utf8')).trim();
+  await using worker = await connectBroker({ url, token: eve, agent: 'eve#x' });
+  const body = { op: 'call', tool: 'get-sum', arguments: { a: 1, b: 2 }, hosted: { server: 'render' } };
+  for (const [to, code] of [
+    ['orchestrator.gpu', 'forbidden'],
+    ['orchestrator', 'permission_denied'],
+  ] as const) {
+    const outcome = await worker.request(to, 'mcp_request', body, { timeoutMs: 10_000 });
+    expect(JSON.stringify(outcome.status === 'completed' ? outcome.reply.json : outcome)).toContain(code);
+  }
+});
+
+test('While a host is away, a call says so with since when, the rest goes on, and its tools come back with it.', async () => {
+  const running = client.callTool({ name: `mcp_render__${long}`, arguments: { duration: 60, steps: 60 } });
+  running.catch(() => {});
+  const inFlight = async () =>
+    ((await hub('servers')) as { servers: { name: string; in_flight: number }[] }).servers.find(
+      ({ name }) => name === 'render',
+    )?.in_flight;
+  await expect.poll(inFlight, { timeout: 20_000 }).toBe(1);
+  await site.stopHost('gpu', 'SIGKILL');
+  const since = async () =>
+    ((await hub('servers')) as { hosts: { away_since?: number }[] }).hosts[0]?.away_since;
+  await expect.poll(since, { timeout: 40_000 }).toEqual(expect.any(Number));
+  const refused = await client.callTool({ name: 'mcp_render__echo', arguments: { message: 'there?' } });
+  const when = new Date((await since())!).toISOString();
+  expect(JSON.stringify(refused)).toContain(`host 'gpu' has been away since ${when}`);
+  const near = await client.callTool({ name: 'mcp_here__echo', arguments: { message: 'near' } });
+  expect(near.isError).toBeFalsy();
+  await site.host('gpu', { render: everything });
+  // The rule that a call is made once is ours, and its start is in the journal of the host.
+  expect(JSON.stringify(await running)).toContain('outcome_unknown');
+  const back = async () =>
+    (await client.callTool({ name: 'mcp_render__echo', arguments: { message: 'back' } })).isError ?? false;
+  await expect.poll(back, { timeout: 30_000 }).toBe(false);
+});
