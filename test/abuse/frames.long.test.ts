@@ -2,7 +2,7 @@ import { connectWire, startTestBroker } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { connect } from '../support/abuse/frames.ts';
 
-describe('three hundred sessions', () => {
+describe('three hundred connections', () => {
   it('are listed page by page, each once, in order, and again where the cursor says', async () => {
     await using broker = await startTestBroker({
       durability: 'process',

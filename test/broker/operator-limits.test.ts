@@ -44,7 +44,7 @@ it('tries a message as often as the operator says, and drops its dead letter at 
   await expect.poll(dead).toEqual([]);
 });
 
-// A database's monotonic clock is not moved by tests: its sessions would end. Its own tests show that its slices are forgotten.
+// A database's monotonic clock is not moved by tests: its incarnations would end. Its own tests show that its slices are forgotten.
 it.runIf(areStoresInFiles)(
   'forgets settled messages at the age that the operator says, and tells clients for how long they may repeat one',
   async () => {

@@ -82,6 +82,21 @@ test('Progress, prompts and resources come from another machine, too.', async ()
   expect((await client.readResource({ uri: resource!.uri })).contents.length).toBeGreaterThan(0);
 });
 
+test('A server of another machine asks its caller in the middle of a call, and goes on with the answer.', async () => {
+  const asked: string[] = [];
+  const asking = await site.client('iris', 'artist', (of) => {
+    of.setRequestHandler('elicitation/create', ({ params }) => {
+      asked.push(params.message);
+      return { action: 'decline' as const };
+    });
+  });
+  const name = 'mcp_render__trigger-elicitation-request';
+  await listed(asking, name);
+  const result = await asking.callTool({ name, arguments: {} });
+  expect(asked).toEqual([expect.stringContaining('render')]);
+  expect(JSON.stringify(result.content)).toMatch(/declin/i);
+});
+
 test('Operators see where a server is, which host is away since when, and what was refused.', async () => {
   const { servers, hosts } = (await hub('servers')) as { servers: unknown[]; hosts: unknown[] };
   expect(servers).toContainEqual(

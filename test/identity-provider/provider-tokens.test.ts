@@ -43,7 +43,7 @@ describe('The token of an identity provider', () => {
     }
   });
 
-  it.concurrent('ends its session when it expires, and a client goes on with the one that it then has.', async ({
+  it.concurrent('ends its connection when it expires, and a client goes on with the one that it then has.', async ({
     expect,
   }) => {
     await using provider = await startOidcProvider();

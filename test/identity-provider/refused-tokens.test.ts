@@ -103,7 +103,7 @@ test.each(cases)('A token with a wrong %s is refused in words that say so: %s.',
   expect(await messageOf(await issuer.sign(keys.ES256!, claims))).toContain(words);
 });
 
-test('Clocks may differ by a minute, and the session ends a minute after the token.', async () => {
+test('Clocks may differ by a minute, and the connection ends a minute after the token.', async () => {
   const exp = inSeconds(-30);
   const late = await issuer.sign(keys.ES256!, { exp, nbf: inSeconds(30), iat: inSeconds(30) });
   const checked = await verifier.verify(late);

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { issuerKey, startIssuer } from '../support/identity-provider/issuer.ts';
 import { authOf, startProvidedBroker } from '../support/identity-provider/provided-broker.ts';
 
-it('Other rules are in force at a reload: sessions of the provider are judged anew, and other sessions stay.', async () => {
+it('Other rules are in force at a reload: connections with tokens of the provider are judged anew, and other ones stay.', async () => {
   const key = await issuerKey('ES256');
   await using issuer = await startIssuer([key]);
   await using set = await startProvidedBroker(issuer.url);

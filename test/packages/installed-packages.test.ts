@@ -68,15 +68,12 @@ test.each(programs.filter(({ isRun }) => isRun))(
   },
 );
 
-test('The command works where nothing else is installed, and says what the demo needs.', async () => {
+test('The command works where nothing else is installed, and gets what the demo needs.', async () => {
   const help = await commandOnly.run('signalbox', ['--help']);
   expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining('Usage: signalbox') });
 
   const demo = await commandOnly.run('signalbox', ['demo']);
-  expect(demo).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining(`npm install ${mcpServers.join(' ')}`),
-  });
+  expect(demo).toMatchObject({ code: 0, stdout: expect.stringContaining('being installed from npm') });
 
   commandOnly.write('signalbox.yaml', 'roles: { researcher: { tools: [] } }\n');
   await using _up = await commandOnly.start(

@@ -13,6 +13,8 @@ export interface MailboxOptions {
   /** Names sender and reader: `NAME-sender` and `NAME-reader`. */
   name: string;
   brokers: readonly string[];
+  /** The authority to trust, as PEM text. */
+  ca?: string;
   tokens: ReadonlyMap<string, string>;
   /**
    * Called when a client has done something that was begun at this time, in monotonic milliseconds. `needs`: another client that it needs
@@ -112,12 +114,13 @@ export class Mailbox {
   }
 
   #connect(agent: string): Promise<BrokerClient> {
-    const { brokers, tokens, onLost } = this.#options;
+    const { brokers, ca, tokens, onLost } = this.#options;
     const first = (this.#at[agent] ?? 0) % brokers.length;
     const log: Log = ({ event }) => event === 'disconnected' && onLost(agent);
     return connectBroker({
       url: [...brokers.slice(first), ...brokers.slice(0, first)].join(','),
       random: () => 0,
+      ...(ca !== undefined && { ca }),
       token: tokens.get(agent)!,
       agent: agent === this.reader ? agent : requestAddress(agent),
       waitForBroker: true,

@@ -63,6 +63,7 @@ export const namedCompletions: readonly (readonly [
   ['tools list', '--role re', ['researcher']],
   ['servers show', 'pl', ['plain']],
   ['tools call', 'mcp_', ['mcp_plain__look']],
+  ['token issue', '--host g', ['gpu']],
 ];
 
 /** Starts a system with names to complete. */
@@ -71,6 +72,7 @@ export async function startNamedSystem(): Promise<Workspace> {
     JSON.stringify({
       broker: { listen: '127.0.0.1:0', data: './state' },
       mcpServers: { plain: { command: process.execPath, args: [namedToolsServer, 'look'] } },
+      hosts: { gpu: ['render'], lab: ['scope'] },
       roles: { researcher: { tools: ['mcp_plain__*'] } },
     }),
   );

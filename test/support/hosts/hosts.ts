@@ -21,7 +21,7 @@ export interface Site extends AsyncDisposable {
   /** Ends the orchestrator of a label that was started last. */
   stopHost(label: string, signal?: NodeJS.Signals): Promise<unknown>;
   /** Connects the client of the MCP SDK to a worker of an agent. */
-  client(agent: string, role: string): Promise<Client>;
+  client(agent: string, role: string, prepare?: (client: Client) => void): Promise<Client>;
 }
 
 /** Starts `up` with this configuration, besides its broker. */
@@ -61,9 +61,11 @@ export async function startSite(config: object): Promise<Site> {
       return host;
     },
     stopHost: async (label, signal) => await hosts.get(label)?.stop(signal),
-    async client(agent, role) {
+    async client(agent, role, prepare) {
       const { env } = await hub.agent(agent, role);
-      const client = new Client({ name: 'agent', version: '1.0.0' });
+      const capabilities = prepare ? { elicitation: {} } : {};
+      const client = new Client({ name: 'agent', version: '1.0.0' }, { capabilities });
+      prepare?.(client);
       const transport = new StdioClientTransport({
         command: process.execPath,
         args: signalboxArgv(['worker', 'mcp']),

@@ -17,6 +17,7 @@ export interface DocumentedProgram {
 }
 
 interface Manifest {
+  version: string;
   name: string;
   private?: boolean;
   exports: Record<string, unknown>;

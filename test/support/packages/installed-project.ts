@@ -88,7 +88,8 @@ export function versionOf(name: string): string {
   return JSON.parse(readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8')).version;
 }
 
-async function runProgram(
+/** Runs a program to its end. */
+export async function runProgram(
   command: string,
   args: readonly string[],
   options: { cwd: string; env: NodeJS.ProcessEnv },

@@ -2,7 +2,7 @@ import type { Argument, Command, Option } from 'commander';
 import { defaultCommand, firstSentence, summaryOf } from '../help.ts';
 
 /** The things of a running system that have names. */
-type NameKind = 'agent' | 'role' | 'server' | 'tool';
+type NameKind = 'agent' | 'label' | 'role' | 'server' | 'tool';
 
 /** The value that an option or an argument takes, as far as a shell can complete it. */
 export type CompletedValue =
@@ -88,6 +88,7 @@ function completedOption(option: Option): CompletedOption {
 const named = new Map<string, NameKind>([
   ['agent', 'agent'],
   ['to', 'agent'],
+  ['label', 'label'],
   ['role', 'role'],
   ['server', 'server'],
   ['tool', 'tool'],

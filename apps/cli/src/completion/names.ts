@@ -11,6 +11,10 @@ const readers: Readonly<
   Record<string, (connected: ConnectedClient, flags: ConnectionFlags) => Promise<string[]>>
 > = {
   agent: agentNames,
+  label: async ({ client, connection }) => {
+    const { hosts = [] } = await queryOrchestrator(client, connection.orchestrator, { op: 'servers' });
+    return hosts.map(({ host }) => host);
+  },
   role: async (connected, flags) => {
     const [listed, callers] = await Promise.all([
       listedRoles(flags, connected.connection.url).catch(() => undefined),

@@ -1,9 +1,11 @@
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseTokenFile, SignalboxError } from '@signalbox/protocol';
+import { promisify } from 'node:util';
+import { messageOf, parseTokenFile, SignalboxError } from '@signalbox/protocol';
 import { AgentProcess } from './agent-process.ts';
 import { type Daemon, runCommand, startDaemon } from './daemon-process.ts';
 import { type DemoDatabase, openDemoDatabase } from './demo-database.ts';
@@ -42,14 +44,19 @@ export interface DemoOptions {
   broken?: DemoPoint | undefined;
   /** Set if two brokers are to share a database: `true` starts one for them, and a text is the address of another one. */
   postgres?: string | boolean | undefined;
+  /** Called before the MCP servers are installed, if they are not here. */
+  onInstall: () => void;
 }
 
 /**
- * Starts brokers, an orchestrator with two real MCP servers (with two brokers, one of them on a second host), and two agents. Stops what it started if one of them fails. Rejects with
- * `usage` if one of these servers is not installed.
+ * Starts brokers, an orchestrator with two real MCP servers (with two brokers, one of them on a second host), and two agents. Stops what it
+ * started if one of them fails. Rejects with `usage` if one of these servers is not installed and can't be.
  */
-export async function startDemoProcesses({ broken, postgres = false }: DemoOptions): Promise<DemoProcesses> {
-  const servers = findServers();
+export async function startDemoProcesses({
+  broken,
+  postgres = false,
+  onInstall,
+}: DemoOptions): Promise<DemoProcesses> {
   await using started = new AsyncDisposableStack();
   const database =
     postgres === false
@@ -57,6 +64,9 @@ export async function startDemoProcesses({ broken, postgres = false }: DemoOptio
       : started.use(await openDemoDatabase(postgres === true ? undefined : postgres));
   const home = await realpath(await mkdtemp(join(tmpdir(), 'signalbox-demo-')));
   started.defer(() => rm(home, { recursive: true, force: true }));
+  const servers =
+    findServers([import.meta.url, join(process.cwd(), 'from-here.js')]) ??
+    (await installServers(home, onInstall));
   const folder = join(home, 'files');
   await mkdir(folder);
   await writeFile(join(folder, 'notes.txt'), 'the plan is simple\n');
@@ -203,21 +213,42 @@ interface ServerScripts {
   filesystem: string;
 }
 
+/** The packages of the servers, in the versions that the demo was tried with. */
+const packages = {
+  everything: '@modelcontextprotocol/server-everything@2026.8.31',
+  filesystem: '@modelcontextprotocol/server-filesystem@2026.8.31',
+};
+
 /** Finds the servers, which don't come with the command: beside it, as in a checkout, or from the working directory. */
-function findServers(): ServerScripts {
-  const everything = scriptOf('@modelcontextprotocol/server-everything');
-  const filesystem = scriptOf('@modelcontextprotocol/server-filesystem');
-  if (everything !== undefined && filesystem !== undefined) return { everything, filesystem };
-  throw new SignalboxError(
-    'usage',
-    `the demo hosts two MCP servers that are not installed in ${process.cwd()}; install them there: ` +
-      'npm install @modelcontextprotocol/server-everything @modelcontextprotocol/server-filesystem',
-  );
+function findServers(from: readonly string[]): ServerScripts | undefined {
+  const everything = scriptOf(packages.everything.replace(/@[\d.]+$/, ''), from);
+  const filesystem = scriptOf(packages.filesystem.replace(/@[\d.]+$/, ''), from);
+  return everything !== undefined && filesystem !== undefined ? { everything, filesystem } : undefined;
+}
+
+/** Installs the servers in a folder. Rejects with `usage` if that can't be done. */
+async function installServers(home: string, onInstall: () => void): Promise<ServerScripts> {
+  onInstall();
+  const names = Object.values(packages);
+  const flags = ['--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error'];
+  try {
+    await promisify(execFile)('npm', ['install', '--prefix', home, ...flags, ...names]);
+    const found = findServers([join(home, 'from-here.js')]);
+    if (found) return found;
+    throw new Error('npm has not installed them');
+  } catch (thrown) {
+    const [reason = ''] = messageOf(thrown).trim().split('\n').slice(-1);
+    throw new SignalboxError(
+      'usage',
+      `the demo hosts two MCP servers that are not installed in ${process.cwd()}, and they could not be installed for it: ${reason}`,
+      { details: { hint: `install them here: npm install ${names.join(' ')}` } },
+    );
+  }
 }
 
 /** Finds the script of a package's first command, if the package is installed. */
-function scriptOf(name: string): string | undefined {
-  for (const from of [import.meta.url, join(process.cwd(), 'from-here.js')]) {
+function scriptOf(name: string, places: readonly string[]): string | undefined {
+  for (const from of places) {
     const require = createRequire(from);
     const folder = require.resolve.paths(name)?.find((path) => existsSync(join(path, name, 'package.json')));
     if (folder === undefined) continue;

@@ -29,7 +29,12 @@ export async function runDemo(flags: DemoFlags): Promise<void> {
   );
   const findings: Finding[] = [];
   {
-    await using processes = await startDemoProcesses({ broken: flags.break, postgres: flags.postgres });
+    await using processes = await startDemoProcesses({
+      broken: flags.break,
+      postgres: flags.postgres,
+      onInstall: () =>
+        say('  MCP servers: being installed from npm into a temporary folder, as they are not here'),
+    });
     const { brokers, orchestrator } = processes;
     const pids = brokers.map(({ pid }) => pid).join(' and ');
     say(

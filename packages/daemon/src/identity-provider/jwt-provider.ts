@@ -75,7 +75,7 @@ function refused(message: string): { refusal: { message: string } } {
   return { refusal: { message: `the token of the identity provider is not accepted: ${message}` } };
 }
 
-/** Reads when a token was issued and when its sessions end: at its expiry, plus the time by which clocks may differ. */
+/** Reads when a token was issued and when its connections end: at its expiry, plus the time by which clocks may differ. */
 function timesOf(
   { iat, exp = Number.NaN }: JWTPayload,
   now: number,

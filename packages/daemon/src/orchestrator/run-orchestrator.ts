@@ -264,7 +264,8 @@ async function startParts(
 ): Promise<Parts> {
   const { config, inForce, url, insecure = false, ca, log, signal, label } = options;
   const dataDir = label === undefined ? options.dataDir : labelDirectory(options.dataDir, label);
-  if (label !== undefined) await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  // Beside a broker on another machine it is new.
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const { tracing, fault = noFault } = options;
   const { id, lane, concurrency, limits, callTimeoutMs, maxProcesses } = config.orchestrator;
   checkPolicy(config);
@@ -315,7 +316,7 @@ async function startParts(
       ...(ca !== undefined && { ca }),
       token,
       agent: id,
-      backoff: 'orchestrator',
+      backoff: label === undefined ? 'orchestrator' : 'worker',
       // The broker that issued the token has just answered. If it does not answer now, it is only slow.
       waitForBroker: options.token === undefined,
       signal,

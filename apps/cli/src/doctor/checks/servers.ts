@@ -17,12 +17,14 @@ const details = (name: string): string => `signalbox servers show ${name}`;
 
 /** Judges a server that a running orchestrator hosts. */
 export function hostedServerFinding(server: ServerReport): Finding {
-  const { name, state, tool_count, circuit, uptime_ms, definitions } = server;
+  const { name, host, state, tool_count, circuit, uptime_ms, definitions } = server;
   const failure = serverFailure(server);
   const why = failure === undefined ? '' : `: ${failure}`;
   switch (state) {
     case 'backing_off':
     case 'ejected':
+      if (host !== undefined)
+        return failed(`${name} is away${why}`, `on that machine: signalbox orchestrator --host ${host}`);
       return failed(`${name} fails${why}`, `${details(name)}; then: signalbox servers reload ${name}`);
     case 'refused':
       return failed(`${name} is a worker of Signalbox and is not served`, takeOut);
@@ -85,8 +87,11 @@ export async function startServers(
   const entries = Object.entries(mcpServers).filter(([, { disabled }]) => !disabled);
   const [signedIn, servers] = [
     entries.filter(([, entry]) => hasSignIn(entry)),
-    entries.filter(([, entry]) => !hasSignIn(entry)),
+    entries.filter(([, entry]) => !hasSignIn(entry) && entry.type !== 'remote'),
   ];
+  for (const [name, entry] of entries)
+    if (entry.type === 'remote')
+      onOutcome(ok(`${name} is hosted by '${entry.label}', so only a running orchestrator can try it`));
   // A sign-in may be renewed when it is used, and belongs to the orchestrator.
   for (const [name] of signedIn) onOutcome(ok(`${name} signs in, so only a running orchestrator can try it`));
   if (servers.length === 0) return;

@@ -1,0 +1,257 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { openPostgresStores } from '@signalbox/postgres';
+import { openPostgresJournal } from '@signalbox/postgres/journal';
+import { readCounter } from '@signalbox/testing';
+import { Ledger } from '../ledger.ts';
+import { newId } from '../new-id.ts';
+import { judge, type Verdict } from '../oracle.ts';
+import { Mailbox } from '../postgres/mailbox.ts';
+import { Recovery } from '../postgres/recovery.ts';
+import { type FromWorker, sinkAgent } from '../process-messages.ts';
+import type { RestartingProcess } from '../restarting-process.ts';
+import { storedMessagesOf } from '../stored-messages.ts';
+import type { AgentOrder } from './agents-main.ts';
+import type { HostEvent, HostEventKind } from './plan.ts';
+import { type HostSite, type ServerName, servers, startHostSite } from './site.ts';
+
+/** An event that has happened. Times are in milliseconds, from the moment at which its cause was removed. */
+export interface HostEventRecord {
+  kind: HostEventKind;
+  messagesMs: number | undefined;
+  /** The time until a call of each server that began after the event had its result. */
+  callsMs: Partial<Record<ServerName, number>>;
+  faults: string[];
+}
+
+export interface HostCampaignReport {
+  events: HostEventRecord[];
+  verdict: Verdict;
+  falseDenials: string[];
+  messages: { sent: number; lost: string[]; storedTwice: string[]; untyped: string[] };
+  partitions: boolean;
+  faults: string[];
+  directory: string;
+}
+
+const callDeadlineMs = 20_000;
+const probeMs = 4_000;
+const recoveryLimitMs = 60_000;
+
+/** The servers that an event takes away for a time. Calls of others must not be refused as unreachable. */
+const struck: Readonly<Record<HostEventKind, readonly ServerName[]>> = {
+  'kill broker': [],
+  'end broker': [],
+  'stop broker': servers,
+  'kill all brokers': servers,
+  'kill hub': servers,
+  'kill gpu': ['gpu'],
+  'stop gpu': ['gpu'],
+  'kill lab': ['lab'],
+  'cut lab off': ['lab'],
+  'cut gpu off': ['gpu'],
+  'restart database': servers,
+};
+
+/** Runs the events one after the other, then holds what agents were told against what is stored and counted. */
+export async function runHostCampaign(options: {
+  events: readonly HostEvent[];
+  agents: number;
+  onEvent: (record: HostEventRecord) => void;
+  signal: AbortSignal;
+}): Promise<HostCampaignReport> {
+  const ledger = new Ledger();
+  const ofServer = new Map<string, ServerName>();
+  const waiting = new Map<string, (isResult: boolean) => void>();
+  const falseDenials: string[] = [];
+  let present: HostEventKind | undefined;
+  const ended = (message: unknown): void => {
+    const { ended: id, end } = message as Extract<FromWorker, { ended: string }>;
+    ledger.ended(id, end);
+    waiting.get(id)?.(end.code === undefined);
+    const server = ofServer.get(id)!;
+    const isDenied = ['permission_denied', 'tool_not_found', 'invalid_arguments'].includes(end.code ?? '');
+    const isAway = end.code === 'mcp_server_unreachable' && present && !struck[present].includes(server);
+    if (isDenied || isAway) falseDenials.push(`${present ?? 'the end'}: ${id} of ${server}: ${end.code}`);
+  };
+  const names = ['mail-1', 'mail-2'];
+  let isOver = false;
+  const deaths: string[] = [];
+  await using site = await startHostSite({
+    agents: options.agents,
+    mailboxes: names.flatMap((name) => [`${name}-sender`, `${name}-reader`]),
+    onDeath: (name, { code, signal }, stderr) => {
+      // One whose session is over, or that lost its lead, ends by itself, and is started again.
+      const isFenced = /store_in_use|journal_in_use|lost_lead|database_restored/.test(stderr);
+      if (isOver || signal === 'SIGKILL' || code === 0 || isFenced) return;
+      deaths.push(`${name} ended with ${code ?? signal}: ${stderr.trim().slice(-300)}`);
+    },
+    onEnded: ended,
+  });
+  let recovery: Recovery | undefined;
+  const mailboxes = names.map(
+    (name) =>
+      new Mailbox({
+        ...{ name, brokers: site.urls, ca: site.ca, tokens: site.tokens },
+        onSuccess: (client, startedAt, needs) =>
+          recovery?.succeeded(client, startedAt, performance.now(), needs),
+        onLost: (client) => recovery?.lost(client, performance.now()),
+      }),
+  );
+  const order = (agent: string, server: ServerName, tool: string, timeoutMs: number): AgentOrder => {
+    const id = newId();
+    ledger.open({ id, worker: agent, tool, timeoutMs });
+    ofServer.set(id, server);
+    return { agent, id, tool: `mcp_${server}__${tool}`, arguments: {}, timeoutMs };
+  };
+  const probe = async (server: ServerName, from: number): Promise<number | undefined> => {
+    while (performance.now() - from < recoveryLimitMs) {
+      const one = order(site.names[0]!, server, 'echo', probeMs);
+      const result = new Promise<boolean>((resolve) => waiting.set(one.id, resolve));
+      site.agents.send([one]);
+      const isResult = await result;
+      waiting.delete(one.id);
+      if (isResult) return performance.now() - from;
+      await delay(50);
+    }
+    return undefined;
+  };
+  const records: HostEventRecord[] = [];
+  await Promise.all(servers.map((server) => probe(server, performance.now())));
+  for (const event of options.events) {
+    if (options.signal.aborted) break;
+    present = event.kind;
+    const orders = site.names.map((agent, at) =>
+      order(
+        agent,
+        servers[(at + event.which) % servers.length]!,
+        at % 3 === 0 ? 'echo' : 'count',
+        callDeadlineMs,
+      ),
+    );
+    site.agents.send(orders);
+    await delay(event.delayMs);
+    const clients = mailboxes.flatMap(({ sender, reader }) => [sender, reader]);
+    await strike(site, event);
+    const healedAt = performance.now();
+    recovery = new Recovery(clients, healedAt);
+    recovery.struck(healedAt);
+    const [times] = await Promise.all([
+      Promise.all(servers.map(async (server) => [server, await probe(server, healedAt)] as const)),
+      recovery.over(recoveryLimitMs),
+    ]);
+    const record: HostEventRecord = {
+      kind: event.kind,
+      messagesMs: recovery.waiting.size > 0 ? undefined : Math.max(...recovery.sinceEvent.values()),
+      callsMs: Object.fromEntries(times.filter(([, ms]) => ms !== undefined)),
+      faults: deaths.splice(0),
+    };
+    if (record.messagesMs === undefined)
+      record.faults.push(`no message from ${[...recovery.waiting].join(', ')}`);
+    for (const [server, ms] of times) if (ms === undefined) record.faults.push(`no call of ${server}`);
+    for (const { disordered } of mailboxes) record.faults.push(...disordered.splice(0));
+    await Promise.all(processesOf(site).map((process) => process.ready()));
+    await ledger.quiet();
+    records.push(record);
+    options.onEvent(record);
+  }
+  present = undefined;
+  await Promise.all(mailboxes.map((mailbox) => mailbox.finish(30_000)));
+  isOver = true;
+  await using stores = await openPostgresStores({
+    url: site.postgres.url,
+    schema: site.schema,
+    broker: 'oracle',
+  });
+  await using journal = await openPostgresJournal({
+    url: site.postgres.url,
+    schema: site.schema,
+    name: 'oracle',
+  });
+  const stored = await storedMessagesOf(stores.inboxes, sinkAgent, journal);
+  const { entries } = await stores.inboxes.history({ since: 0, limit: 1_000_000 });
+  const notes = Map.groupBy(
+    entries.filter(({ kind }) => kind === 'note'),
+    ({ id }) => id,
+  );
+  const verdict = judge(ledger, site.counterFiles.flatMap(readCounter), stored);
+  const messages = {
+    sent: mailboxes.reduce((sum, { sent }) => sum + sent.length, 0),
+    lost: mailboxes.flatMap(({ sent, received }) => {
+      const came = new Set(received);
+      return sent.filter((id) => !came.has(id));
+    }),
+    storedTwice: [...notes].flatMap(([id, all]) => (all.length > 1 ? [id] : [])),
+    untyped: mailboxes.flatMap(({ untyped }) => untyped),
+  };
+  const { silent, inventedResults, lostNotes, doubledCalls, doubledNotes, misreported } = verdict;
+  const faults = [
+    ...records.flatMap(({ kind, faults: found }) => found.map((fault) => `${kind}: ${fault}`)),
+    ...Object.entries({
+      silent,
+      inventedResults,
+      lostNotes,
+      doubledCalls,
+      doubledNotes,
+      misreported,
+      falseDenials,
+      ...messages,
+    }).flatMap(([what, ids]) => (typeof ids === 'number' ? [] : ids.map((id) => `${what}: ${id}`))),
+  ];
+  if (faults.length > 0) site.keepFiles();
+  return {
+    events: records,
+    verdict,
+    falseDenials,
+    messages,
+    partitions: site.machines.length > 0,
+    faults,
+    directory: site.directory,
+  };
+}
+
+function processesOf({ brokers, hubs, gpus, lab }: HostSite): RestartingProcess<unknown>[] {
+  return [...brokers, ...hubs, ...gpus, lab];
+}
+
+/** Carries out an event, and resolves when its cause is removed. */
+async function strike(site: HostSite, { kind, which, lengthMs }: HostEvent): Promise<void> {
+  const of = (all: readonly RestartingProcess<unknown>[]) => all[which % all.length]!;
+  const stop = async (process: RestartingProcess<unknown>): Promise<void> => {
+    process.signal('SIGSTOP');
+    await delay(lengthMs);
+    process.signal('SIGCONT');
+  };
+  const cut = async (at: number): Promise<void> => {
+    const machine = site.machines[at];
+    if (!machine) return await stop(at === 0 ? site.lab : site.gpus[0]!);
+    await machine.plug(false);
+    await delay(lengthMs);
+    await machine.plug(true);
+  };
+  switch (kind) {
+    case 'kill broker':
+      return of(site.brokers).signal('SIGKILL');
+    case 'end broker':
+      return of(site.brokers).signal('SIGTERM');
+    case 'stop broker':
+      return await stop(of(site.brokers));
+    case 'kill all brokers':
+      for (const broker of site.brokers) broker.signal('SIGKILL');
+      return;
+    case 'kill hub':
+      return of(site.hubs).signal('SIGKILL');
+    case 'kill gpu':
+      return of(site.gpus).signal('SIGKILL');
+    case 'stop gpu':
+      return await stop(of(site.gpus));
+    case 'kill lab':
+      return site.lab.signal('SIGKILL');
+    case 'cut lab off':
+      return await cut(0);
+    case 'cut gpu off':
+      return await cut(1);
+    case 'restart database':
+      await site.postgres.stop('immediate');
+      return await site.postgres.start();
+  }
+}
