@@ -90,6 +90,27 @@ test('A withdrawn ask and the time limit cancel the task; a stop of serve leaves
   expect(await peer.canceled()).toHaveLength(1);
 });
 
+test('An ask that is withdrawn while nobody serves the agent is canceled at the next start.', async () => {
+  await using stage = await startOutsideStage();
+  await using peer = await startPeer(stage.folder);
+  const run = await stage.serve(peer.url, ['--stop-timeout', '1ms']);
+  const walt = await stage.client('walt');
+  const withdrawal = new AbortController();
+  const withdrawn = ask(walt, 'wait for nothing', { signal: withdrawal.signal });
+  const wanted = ask(walt, 'wait');
+  await expect.poll(() => peer.texts()).toHaveLength(2);
+  run.kill('SIGTERM');
+  await run.ended;
+  withdrawal.abort();
+  expect((await withdrawn).status).toBe('cancelled');
+  await stage.serve(peer.url);
+  const { taskId } = (await peer.runs()).find(({ text }) => text === 'wait for nothing')!;
+  await expect.poll(() => peer.canceled()).toEqual([taskId]);
+  await peer.release();
+  expect(answerIn(await wanted)).toBe('heard: wait');
+  expect(await peer.texts()).toHaveLength(2);
+});
+
 test('A task that takes too long is canceled, and its message comes again.', async () => {
   await using stage = await startOutsideStage();
   await using peer = await startPeer(stage.folder);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 import { json } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { ask, startOutsideStage, tokenFile } from '../support/a2a/outside-stage.ts';
@@ -56,6 +57,18 @@ const completed = {
   ...{ id: 't', contextId: 'c', status: { state: 'TASK_STATE_COMPLETED' } },
   artifacts: [{ artifactId: 'a', parts: [{ text: 'done' }] }],
 };
+
+test('What an agent says of a failure is one line for people.', async () => {
+  await using stage = await startOutsideStage();
+  const message = { messageId: 's', role: 'ROLE_AGENT', parts: [{ text: 'no\u001b[31m\nok: all is well' }] };
+  const failed = { id: 't\n1', contextId: 'c', status: { state: 'TASK_STATE_FAILED', message } };
+  await using peer = await startServer({ SendMessage: (_, reply) => reply({ task: failed }) });
+  await stage.serve(peer.origin);
+  expect(await ask(await stage.client('walt'), 'hello')).toMatchObject({
+    status: 'undeliverable',
+    detail: expect.stringMatching(/says that the task t 1 is failed: no ok: all is well$/),
+  });
+});
 
 const elsewhere = (origin: string) => (): object => ({
   supportedInterfaces: [{ url: `${origin}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
@@ -125,18 +138,28 @@ test.each([
 });
 
 /** Writes so many MiB of JSON, as long as somebody reads. */
-async function flood(response: ServerResponse, mebibytes: number): Promise<void> {
+function flood(response: ServerResponse, mebibytes: number): void {
   response.setHeader('content-type', 'application/json');
-  response.write('{"jsonrpc":"2.0","result":"');
-  const piece = 'x'.repeat(1024 * 1024);
-  for (let n = 0; n < mebibytes && !response.destroyed; n++)
-    if (!response.write(piece)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
-  response.end();
+  pour(response, '{"jsonrpc":"2.0","result":"', 'x'.repeat(1024 * 1024), mebibytes);
+}
+
+/** Writes a beginning, and then the same piece again and again, as long as somebody reads. */
+function pour(
+  response: ServerResponse,
+  beginning: string,
+  piece: string,
+  times = Number.POSITIVE_INFINITY,
+): void {
+  const pieces = function* () {
+    yield beginning;
+    for (let n = 0; n < times; n++) yield piece;
+  };
+  Readable.from(pieces()).pipe(response.on('error', () => {}));
 }
 
 test.each([
-  ['a line without an end', (response: ServerResponse) => endless(response, 'x'.repeat(64 * 1024))],
-  ['events without an end', (response: ServerResponse) => endless(response, event)],
+  ['a line without an end', (response: ServerResponse) => pour(response, 'data: ', 'x'.repeat(64 * 1024))],
+  ['events without an end', (response: ServerResponse) => pour(response, event, event)],
   ['nothing', () => {}],
   ['a byte now and then', (response: ServerResponse) => dribble(response)],
 ])('A stream with %s keeps no answer back.', async (_, stream) => {
@@ -157,11 +180,6 @@ test.each([
 });
 
 const event = `data: ${JSON.stringify({ jsonrpc: '2.0', id: 3, result: { statusUpdate: { taskId: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING' } } } })}\n\n`;
-
-async function endless(response: ServerResponse, piece: string): Promise<void> {
-  while (!response.destroyed)
-    if (!response.write(piece)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
-}
 
 function dribble(response: ServerResponse): void {
   const timer = setInterval(() => (response.destroyed ? clearInterval(timer) : response.write('d')), 500);

@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
-import { glob, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { glob, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { counterServer, readCounter } from '@signalbox/testing';
 import { afterAll, beforeAll, test as each, expect } from 'vitest';
 import type { Workspace } from '../support/cli/workspace.ts';
 import { makePlace } from '../support/clients/run-client.ts';
 import { type ServedCli, serveCli } from '../support/clients/serve-cli.ts';
-import { isInstalled, type ServedName, servedAgents } from '../support/clients/served-agents.ts';
+import { programOf, type ServedName, servedAgents } from '../support/clients/served-agents.ts';
 import { startThrough } from '../support/clients/through-record.ts';
 import { root } from '../support/packages/documented-programs.ts';
 import { everyProcess } from '../support/processes.ts';
@@ -25,7 +26,7 @@ let base: string;
 let places = 0;
 
 beforeAll(async () => {
-  workspace = await startThrough();
+  workspace = await startThrough((directory) => ({ counter: counterServer(join(directory, 'counted')) }));
   // Gemini CLI reads no settings below a folder in which others may write, such as /tmp.
   base = await mkdtemp(join(userInfo().homedir, '.signalbox-test-'));
 });
@@ -36,7 +37,7 @@ afterAll(async () => {
 
 /** Defines a test for each of some agents. */
 function testOf(names: readonly ServedName[], title: string, run: (name: ServedName) => Promise<void>): void {
-  for (const name of names) each.runIf(isInstalled(name))(`${name}: ${title}`, () => run(name));
+  for (const name of names) each.runIf(programOf(name))(`${name}: ${title}`, () => run(name));
 }
 
 async function serve(name: ServedName, how?: Parameters<typeof serveCli>[3]): Promise<ServedCli> {
@@ -49,6 +50,12 @@ const outcomes = (served: ServedCli) => served.events('turn_ended').map(({ outco
 /** Lists the processes with the home of an agent. */
 function processesOf({ place }: ServedCli): string[] {
   return everyProcess().flatMap(({ text }) => (text.includes(`HOME=${place.home}`) ? [text] : []));
+}
+
+/** Returns the process id of the broker, which `up` starts again after a kill. */
+function brokerOf({ directory }: Workspace): number {
+  const isBroker = (text: string) => / broker --data (\S+)/.exec(text)?.[1]?.startsWith(directory);
+  return everyProcess().find(({ text }) => isBroker(text))!.pid;
 }
 
 testOf(
@@ -76,12 +83,30 @@ testOf(
   },
 );
 
-testOf(speakAcp, 'an error of its model is no answer.', async (name) => {
+testOf(
+  ['kilo', 'pi'],
+  'is kept for its thread, too, and answers with our tools if it takes MCP servers.',
+  async (name) => {
+    await using served = await serve(name, { args: keep, steps: name === 'pi' ? [] : [[echo]] });
+    for (let turn = 0; turn < 2; turn++) expect(await served.ask('one')).toBe(done);
+    expect(served.events('turn_started')).toMatchObject([{}, { kept: true }]);
+    const codes = served.events('warning').map(({ code }) => code);
+    expect(codes).toEqual(name === 'pi' ? ['no_tools', 'no_tools'] : []);
+    if (name === 'kilo') expect(JSON.stringify(served.model.read.get('0.0'))).toContain('Echo: hello');
+    served.run.kill('SIGTERM');
+    await served.run.ended;
+    expect(processesOf(served)).toEqual([]);
+  },
+);
+
+testOf([...speakAcp, 'kilo', 'pi'], 'an error of its model is no answer.', async (name) => {
   await using served = await serve(name);
   served.mood = 400;
   const asked = served.ask('one');
   await expect.poll(() => outcomes(served), { timeout: 120_000 }).toEqual(['failed']);
-  expect(served.events('turn_ended')[0]?.reason).toContain('imitated 400');
+  // pi tells nothing of it.
+  const told = name === 'pi' ? 'pi ended the turn without an answer' : 'imitated 400';
+  expect(served.events('turn_ended')[0]?.reason).toContain(told);
   served.mood = 'usual';
   expect(await asked).toBe(done);
 });
@@ -96,6 +121,36 @@ testOf(['codex', 'copilot'], 'a model that is overloaded is no answer either.', 
   expect(outcomes(served)).not.toContain('answered');
   served.mood = 'usual';
   expect(await asked).toBe(done);
+});
+
+testOf([...speakAcp, 'kilo'], 'mail waits for a login that has ended: no try counts.', async (name) => {
+  // Without it claude tries for three minutes.
+  await using served = await serve(name, { setup: { env: { CLAUDE_CODE_MAX_RETRIES: '0' } } });
+  served.mood = 401;
+  const asked = served.ask('one', { timeout: '500s' });
+  await expect.poll(() => outcomes(served).length, { timeout: 240_000 }).toBeGreaterThan(1);
+  expect(outcomes(served).every((outcome) => outcome === 'failed')).toBe(true);
+  expect(served.events('program_failing')).toHaveLength(1);
+  served.mood = 'usual';
+  expect(await asked).toBe(done);
+  const messages = served.events('turn_started').flatMap((turn) => turn.messages as { attempt: number }[]);
+  expect(messages.map(({ attempt }) => attempt)).toEqual(messages.map(() => 1));
+  expect(served.events('program_works')).toHaveLength(1);
+});
+
+testOf(['claude'], 'its notices stand in no reply.', async (name) => {
+  const [bin, wire] = [join(base, 'bin'), join(base, 'wire')];
+  await mkdir(bin);
+  const program = `#!/bin/sh\n'${programOf(name)}' "$@" | tee '${wire}'\n`;
+  await writeFile(join(bin, 'claude-agent-acp'), program, { mode: 0o755 });
+  const env = { PATH: [bin, process.env.PATH].join(delimiter) };
+  // claude tells what a hook of its user says.
+  const hook = { type: 'command', command: `echo '{"systemMessage":"mind the gap"}'` };
+  const settings = { hooks: { UserPromptSubmit: [{ hooks: [hook] }], Stop: [{ hooks: [hook] }] } };
+  const files = { '.claude/settings.json': JSON.stringify(settings) };
+  await using served = await serve(name, { setup: { env, files } });
+  expect(await served.ask('one')).toBe(done);
+  expect((await readFile(wire, 'utf8')).match(/"sessionUpdate":"notice"[^\n]*mind the gap/g)).toHaveLength(2);
 });
 
 testOf(
@@ -197,6 +252,44 @@ testOf(
 );
 
 testOf(
+  speakAcp,
+  'kill -9 of agent, face, broker or serve in the middle of a turn: answered once, and a call that is not safe is made once.',
+  async (name) => {
+    await using served = await serve(name, { args: keep });
+    for (const victim of ['agent', 'face', 'broker', 'serve']) {
+      const file = join(base, `${name}-${victim}`);
+      const starts = () =>
+        readCounter(join(workspace.directory, 'counted')).filter(
+          ({ at, args }) => at === 'start' && args.file === file,
+        ).length;
+      // The model does not repeat a call whose result it never read.
+      served.steps.push([{ tool: 'mcp_counter__gate', args: { file }, once: true }]);
+      const asked = served.ask('one', { timeout: '400s' });
+      await expect.poll(starts, { timeout: 120_000 }).toBe(1);
+      const agent = Number(served.events('turn_started').at(-1)?.pid);
+      const shim = everyProcess().find(
+        ({ text }) => text.includes(`HOME=${served.place.home}`) && text.includes(' worker mcp '),
+      );
+      if (victim === 'agent') process.kill(agent, 'SIGKILL');
+      if (victim === 'face') process.kill(shim!.pid, 'SIGKILL');
+      if (victim === 'broker') process.kill(brokerOf(workspace), 'SIGKILL');
+      if (victim === 'serve') {
+        served.run.kill('SIGKILL');
+        await served.again();
+      }
+      await writeFile(file, '');
+      expect(await asked, victim).toBe(done);
+      expect(starts(), victim).toBe(1);
+      const ids = served.events('turn_started').map(({ messages }) => JSON.stringify(messages));
+      if (victim === 'broker') expect(new Set(ids).size).toBe(ids.length);
+    }
+    served.run.kill('SIGTERM');
+    await served.run.ended;
+    await expect.poll(() => processesOf(served)).toEqual([]);
+  },
+);
+
+testOf(
   ['codex exec', 'opencode run', 'codex', 'gemini'],
   'an operator stops a turn whose model is silent: nothing is left, and the thread goes on.',
   async (name) => {
@@ -209,9 +302,9 @@ testOf(
     await expect.poll(async () => (await stop()).code, { interval: 1000 }).toBe(0);
     expect(await asked).toMatch(/stopped by operator/);
     await expect.poll(() => outcomes(served)).toEqual(['answered', 'stopped_by_operator']);
-    // What belongs to the command itself is not below the agent.
-    const left = processesOf(served).filter((text) => text.includes('SIGNALBOX_TURN'));
-    expect(left).toEqual([]);
+    // What belongs to the command itself is not below the agent. codex starts servers in groups of their own, which end with their input.
+    const left = () => processesOf(served).filter((text) => text.includes('SIGNALBOX_TURN'));
+    await expect.poll(left).toEqual([]);
     served.mood = 'usual';
     expect(await served.ask('one')).toBe(done);
   },

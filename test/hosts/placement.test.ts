@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { connectBroker } from '@signalbox/client';
 import { expect, test } from 'vitest';
 import { jsonOf, startDaemon } from '../support/cli/command-line.ts';
 import { everything, startSite } from '../support/hosts/hosts.ts';
@@ -33,6 +34,20 @@ test('On one machine, a file says which of two orchestrators hosts a server, and
   const client = await site.client('rosa', 'artist');
   const echo = await client.callTool({ name: 'mcp_far__echo', arguments: { message: 'far' } });
   expect(echo.content).toEqual([{ type: 'text', text: expect.stringContaining('far') }]);
+  // Both hops go over lanes, once they are open: no message is stored.
+  const token = (await readFile(join(directory, 'state', 'operator.token'), 'utf8')).trim();
+  await using operator = await connectBroker({
+    url: site.hub.ready.broker.url,
+    token,
+    agent: 'operator#look',
+  });
+  const storedBy = async () => {
+    const call = client.callTool({ name: 'mcp_far__echo', arguments: { message: 'again' } });
+    const before = (await operator.admin('history', { since: 0, limit: 100 })).messages.length;
+    await call;
+    return (await operator.admin('history', { since: 0, limit: 100 })).messages.length - before;
+  };
+  await expect.poll(storedBy, { timeout: 20_000 }).toBe(0);
   const file = join(directory, 'signalbox.yaml');
   const { mcpServers, ...rest } = JSON.parse(await readFile(file, 'utf8'));
   await writeFile(

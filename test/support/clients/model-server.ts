@@ -6,8 +6,8 @@ import { showsTool } from './tool-names.ts';
 
 type Json = Record<string, unknown>;
 
-/** One answer of the scripted model: calls of tools by the names that their server gives them. */
-export type Step = readonly { tool: string; args?: Json }[];
+/** One answer of the scripted model: calls of tools by the names that their server gives them. `once`: not again without a result. */
+export type Step = readonly { tool: string; args?: Json; once?: true }[];
 
 /** The texts that the model was told and read. */
 export interface ModelNotes {
@@ -40,6 +40,7 @@ export async function startScriptedModel(
   mood: () => Mood = () => 'usual',
 ): Promise<ScriptedModel> {
   const [tools, read] = [new Map<string, ListedTool>(), new Map<string, unknown>()];
+  const made = new Set<string>();
   let refused = 0;
   const sent: string[] = [];
   const first: ListedTool[] = [];
@@ -70,7 +71,7 @@ export async function startScriptedModel(
       if (first.length === 0) first.push(...listed);
       for (const tool of [...listed, ...declared(results)]) tools.set(nameOf(tool), tool);
       for (const [id, value] of results) read.set(id.replace('call_', '').replace('_', '.'), value);
-      calls = nextCalls(steps, listed, results);
+      calls = nextCalls(steps, { listed, results, made });
     }
     const { whole, events } = dialect.answer(calls, calls.length > 0 ? '' : 'All is done.');
     response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
@@ -112,17 +113,20 @@ export function nameOf({ name, namespace }: ListedTool): string {
 /** Returns the calls of the first step that has one without a result, or a search for one of its tools. */
 function nextCalls(
   steps: readonly Step[],
-  listed: readonly ListedTool[],
-  results: ReadonlyMap<string, unknown>,
+  {
+    listed,
+    results,
+    made,
+  }: { listed: readonly ListedTool[]; results: ReadonlyMap<string, unknown>; made: Set<string> },
 ): ModelCall[] {
   const found = declared(results);
   const search = listed.find(({ name }) => /^tool_?search$/i.test(name));
   const relay = listed.find(({ name }) => name === 'tool_call');
   for (const [at, step] of steps.entries()) {
     const calls: ModelCall[] = [];
-    for (const [nth, { tool, args = {} }] of step.entries()) {
+    for (const [nth, { tool, args = {}, once }] of step.entries()) {
       const [id, searchId] = [`call_${at}_${nth}`, `search_${at}_${nth}`];
-      if (results.has(id)) continue;
+      if (results.has(id) || (once && made.has(id))) continue;
       const known = listed.find(({ name }) => showsTool(name, tool));
       const declaration = found.find(({ name }) => showsTool(name, tool));
       if (known) calls.push({ ...known, id, args });
@@ -130,6 +134,7 @@ function nextCalls(
         calls.push({ ...relay, id, args: { name: declaration.name, arguments: args } });
       else if (search && !results.has(searchId)) return [{ ...search, id: searchId, args: { query: tool } }];
     }
+    for (const { id } of calls) made.add(id);
     if (calls.length > 0) return calls;
   }
   return [];

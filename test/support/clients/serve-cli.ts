@@ -3,7 +3,7 @@ import type { Approval } from '@signalbox/protocol';
 import { expect } from 'vitest';
 import type { Workspace } from '../cli/workspace.ts';
 import { type Run, startRun } from '../runner/worker-run.ts';
-import { agentClis } from './agent-clis.ts';
+import { agentClis, type ClientSetup } from './agent-clis.ts';
 import { type Mood, type Step, startScriptedModel } from './model-server.ts';
 import { type ClientPlace, prepare } from './run-client.ts';
 import { type ServedAgent, type ServedName, servedAgents } from './served-agents.ts';
@@ -34,15 +34,15 @@ export async function serveCli(
   workspace: Workspace,
   name: ServedName,
   place: ClientPlace,
-  { args = [], steps = [] }: { args?: string[]; steps?: Step[] } = {},
+  { args = [], steps = [], setup: own = {} }: { args?: string[]; steps?: Step[]; setup?: ClientSetup } = {},
 ): Promise<ServedCli> {
   const agent = `agent-${++served}`;
   const { argv, model: setup = () => ({}) } = servedAgents[name] as ServedAgent;
-  const cli = agentClis.find((one) => one.name === name.split(' ')[0])!;
+  const cli = agentClis.find((one) => one.name === name.split(' ')[0]);
   const state: { mood: Mood } = { mood: 'usual' };
   const model = await startScriptedModel(steps, () => state.mood);
-  const { args: _options, ...own } = cli.model(model.url, place.home);
-  const { env } = await prepare(place, [own, setup(model.url)]);
+  const { args: _options, ...ofCli } = cli?.model(model.url, place.home) ?? {};
+  const { env } = await prepare(place, [ofCli, setup(model.url), own]);
   const asOperator = ['--data', join(workspace.directory, 'state')];
   const url = { SIGNALBOX_URL: workspace.ready.broker.url };
   const start = () =>

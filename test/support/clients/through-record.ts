@@ -26,10 +26,10 @@ export interface ThroughRecord {
   read: Record<string, unknown>;
 }
 
-/** Starts `signalbox up` with a public server. */
-export function startThrough(): Promise<Workspace> {
+/** Starts `signalbox up` with a public server, and with others. */
+export function startThrough(others: (directory: string) => object = () => ({})): Promise<Workspace> {
   return startWorkspace(
-    () =>
+    (directory) =>
       JSON.stringify({
         broker: { listen: '127.0.0.1:0', data: './state' },
         mcpServers: {
@@ -37,8 +37,9 @@ export function startThrough(): Promise<Workspace> {
             command: process.execPath,
             args: [serverScript('@modelcontextprotocol/server-everything')],
           },
+          ...others(directory),
         },
-        roles: { reader: { tools: ['mcp_everything__*'] } },
+        roles: { reader: { tools: ['mcp_*'] } },
       }),
     { face: true },
   );

@@ -1,4 +1,6 @@
 import {
+  agentOf,
+  isHostAgent,
   isPrivileged,
   type LaneCallsFrame,
   type OpenLaneFrame,
@@ -32,8 +34,10 @@ export function openLane(
 ): Outcome {
   const verdict = judgeDeliver(caller, { kind: 'mcp_request', to }, tokens);
   if (typeof verdict === 'object') return { refusal: { code: 'forbidden', message: verdict.refusal } };
+  const { role } = caller.sender;
+  const isPassedOn = role === 'orchestrator' && isHostAgent(agentOf(to));
   // What operators and orchestrators ask is rare, and decided by facts of their tokens that lanes don't carry.
-  const lane = isPrivileged(caller.sender.role) ? undefined : lanes.open(caller, to);
+  const lane = isPrivileged(role) && !isPassedOn ? undefined : lanes.open(caller, to);
   return { answer: { type: 'lane_opened', request_id, ...(lane && { lane }) } };
 }
 

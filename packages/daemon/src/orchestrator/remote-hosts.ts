@@ -44,7 +44,6 @@ type HostedServers = ReadonlyMap<string, HostedReply['servers'][number]>;
 export class RemoteHosts implements AsyncDisposable {
   readonly #options: RemoteHostsOptions;
   readonly #hosts = new Map<string, RemoteHost>();
-  #client: Promise<BrokerClient> | undefined;
 
   constructor(options: RemoteHostsOptions) {
     this.#options = options;
@@ -66,31 +65,30 @@ export class RemoteHosts implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const host of this.#hosts.values()) host.stop();
-    await (await this.#client?.catch(() => undefined))?.close();
+    await Promise.all(Array.from(this.#hosts.values(), (host) => host.stop()));
   }
 
   #host(label: string): RemoteHost {
     const known = this.#hosts.get(label);
     if (known) return known;
     const { connection, log, now = Date.now } = this.#options;
-    const client = (): Promise<BrokerClient> => {
-      this.#client ??= connectBroker({
+    // A connection has one lane, so that each host has a connection of its own.
+    const client = (signal: AbortSignal): Promise<BrokerClient> =>
+      connectBroker({
         ...connection,
         agent: requestAddress(connection.agent),
         backoff: 'worker',
         waitForBroker: true,
+        signal,
       });
-      return this.#client;
-    };
-    const host = new RemoteHost(label, { client, log, now });
+    const host = new RemoteHost(label, { connect: client, log, now });
     this.#hosts.set(label, host);
     return host;
   }
 }
 
 interface RemoteHostDeps {
-  client: () => Promise<BrokerClient>;
+  connect: (signal: AbortSignal) => Promise<BrokerClient>;
   log: RemoteHostsOptions['log'];
   now: () => number;
 }
@@ -113,12 +111,14 @@ class RemoteHost {
   #wasSeen = false;
   #asking: Promise<void>;
   #timer: NodeJS.Timeout | undefined;
-  #isStopped = false;
+  readonly #stop = new AbortController();
+  readonly #client: Promise<BrokerClient>;
 
   constructor(label: string, deps: RemoteHostDeps) {
     this.#label = label;
     this.#deps = deps;
     this.#startedAt = deps.now();
+    this.#client = deps.connect(this.#stop.signal);
     this.#asking = this.#ask();
   }
 
@@ -130,7 +130,7 @@ class RemoteHost {
     // What was heard last is at most a second old; before the first answer, it is waited for.
     if (!this.#found) await this.#asking;
     signal.throwIfAborted();
-    const client = await this.#deps.client();
+    const client = await this.#client;
     const problem = this.#problemOf(server);
     if (problem !== undefined) throw new SignalboxError('server_failed', problem);
     const { promise: lost, resolve: lose } = Promise.withResolvers<string>();
@@ -158,9 +158,10 @@ class RemoteHost {
     };
   }
 
-  stop(): void {
-    this.#isStopped = true;
+  async stop(): Promise<void> {
+    this.#stop.abort();
     clearTimeout(this.#timer);
+    await (await this.#client.catch(() => undefined))?.close();
   }
 
   get #isAway(): boolean {
@@ -183,23 +184,24 @@ class RemoteHost {
   async #ask(): Promise<void> {
     const askedAt = this.#deps.now();
     try {
-      const client = await this.#deps.client();
+      const client = await this.#client;
       const outcome = await client.request(
         hostAgent(this.#label),
         'mcp_request',
         { op: 'hosted' },
         { timeoutMs: answerMs, ephemeral: true },
       );
-      if (this.#isStopped) return;
+      if (this.#stop.signal.aborted) return;
       const isMissing = outcome.status === 'timed_out' || outcome.status === 'rejected';
       if (outcome.status === 'completed')
         this.#heard(readData(outcome.reply.json, hostedReplySchema).servers);
       else if (isMissing) this.#missed(askedAt);
     } catch (thrown) {
+      if (this.#stop.signal.aborted) return;
       this.#deps.log({ event: 'host_not_understood', host: this.#label, reason: messageOf(thrown) });
       this.#missed(askedAt);
     } finally {
-      if (!this.#isStopped)
+      if (!this.#stop.signal.aborted)
         this.#timer = setTimeout(() => {
           this.#asking = this.#ask();
         }, askEveryMs);
@@ -252,10 +254,14 @@ class RemoteHost {
     const { timeoutMs, signal, onProgress, onLogMessage, meta } = request;
     const longestMs = client.welcome.limits.message?.ttlMs ?? Number.POSITIVE_INFINITY;
     const traceparent = meta?.traceparent;
-    const outcome = await client.request(hostAgent(this.#label), 'mcp_request', hostedBody(asked, request), {
+    const body = hostedBody(asked, request);
+    const outcome = await client.request(hostAgent(this.#label), 'mcp_request', body, {
       timeoutMs: Math.max(1, Math.min(timeoutMs, longestMs)),
       signal,
       waitsForRate: true,
+      ...(body.op === 'call' && {
+        onLane: (epoch) => (epoch === undefined ? body : { ...body, maybe_started_in: epoch }),
+      }),
       ...(typeof traceparent === 'string' && { traceparent }),
       onProgress: (body) => {
         const { log, ...progress } = (body ?? {}) as Record<string, unknown>;

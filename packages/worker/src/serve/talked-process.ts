@@ -178,10 +178,15 @@ export class TalkedProcess {
     };
   }
 
-  /** Refuses the calls of the process until its next turn. Returns false if it could take none, because none of its MCP servers is left. */
+  /**
+   * Refuses the calls of the process until its next turn. Returns false if it could take none, because none of its MCP servers is left, or
+   * one went: some agents start it again, and their next call fails all the same.
+   */
   async pause(): Promise<boolean> {
-    await this.#place?.seat.end();
-    return this.#exit === undefined && (!this.#expectsShims || (this.#place?.seat.known ?? 0) > 0);
+    const seat = this.#place?.seat;
+    await seat?.end();
+    if (this.#exit !== undefined) return false;
+    return !this.#expectsShims || (seat !== undefined && seat.known > 0 && !seat.hasLost);
   }
 
   /**

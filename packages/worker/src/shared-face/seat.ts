@@ -35,6 +35,7 @@ export class Seat {
   readonly #waiting = new Set<() => void>();
   /** The number of shims when the last turn ended. */
   #known = 0;
+  #hasLost = false;
   #onEntered = (): void => {};
 
   /** `most`: the shims that may wait at a time. */
@@ -45,6 +46,11 @@ export class Seat {
   /** The number of shims that were here when the last turn ended. */
   get known(): number {
     return this.#known;
+  }
+
+  /** True if a shim went in the middle of a turn. */
+  get hasLost(): boolean {
+    return this.#hasLost;
   }
 
   /** Begins a turn: the shims that wait for one get its token. */
@@ -90,7 +96,7 @@ export class Seat {
   }
 
   leave(session: SeatSession): void {
-    this.#sessions.delete(session);
+    if (this.#sessions.delete(session) && this.#turn !== undefined) this.#hasLost = true;
   }
 
   /** Returns the turn that runs. */

@@ -7,6 +7,9 @@ import { z } from 'zod';
 
 /** The note of a message for an agent of another system. A note without a task says that the message is being sent. */
 const taskSchema = z.object({
+  /** The message and its sender. */
+  id: z.string(),
+  from: z.string(),
   contextId: z.string().max(1024),
   taskId: z.string().max(1024).optional(),
   /** The question of a task that the message answers. */
@@ -69,6 +72,13 @@ export class NotedTasks {
       for (const { path } of old) await rm(path, { force: true, recursive: false }).catch(() => {});
     }
     return new NotedTasks(directory);
+  }
+
+  /** Returns all notes of messages. */
+  async tasks(): Promise<NotedTask[]> {
+    const names = (await readdir(this.#directory)).filter((name) => name.startsWith('task-'));
+    const notes = await Promise.all(names.map((name) => this.#read(join(this.#directory, name), taskSchema)));
+    return notes.filter((note) => note !== undefined);
   }
 
   async task(messageId: string): Promise<NotedTask | undefined> {

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import type { BrokerClient } from '@signalbox/client';
 import { startTimer as nodeTimer, type StartTimer } from '@signalbox/client/internal';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import { backoffMs, type Fault, late, longestTimerMs, noFault, within } from '@signalbox/serving';
-import { OutputTail } from '../../runner/output/output-tail.ts';
+import { OutputTail, plainLine } from '../../runner/output/output-tail.ts';
 import type { TurnEnd, TurnTask } from '../turn-task.ts';
 import { hashOf, type NotedQuestion, type NotedTask, type NotedTasks } from './noted-tasks.ts';
 import { type Peer, PeerError, type PeerTask } from './peer.ts';
@@ -22,6 +23,13 @@ export interface OutsideTurnsOptions {
   fault?: Fault | undefined;
 }
 
+/** An agent of another system, as `worker serve` uses it. */
+export interface OutsideTurns {
+  run(task: TurnTask): Promise<TurnEnd>;
+  /** Cancels the tasks of messages that ended while nobody served them. `find` asks the broker. Rejects if either can't be asked. */
+  withdrawUnwanted(find: BrokerClient['find']): Promise<void>;
+}
+
 /** The waits between two looks at a task, and the shortest one while a stream tells of it. */
 const pollPolicy = { firstMs: 50, longestMs: 10_000, jitter: 0.2 };
 const followedMs = 2_000;
@@ -29,6 +37,9 @@ const followedMs = 2_000;
 const maxStreams = 3;
 /** The time for which an agent that can't be reached is tried before the turn ends. */
 const patienceMs = 30_000;
+/** The longest part of what an agent says in a reason, and of the id of its task, in characters. */
+const reasonLength = 300;
+const idLength = 64;
 /** The longest time in which a task is withdrawn. */
 const cancelMs = 15_000;
 
@@ -39,7 +50,7 @@ const unwanted = ['aborted', 'timed_out', 'stopped_by_operator'];
  * Runs turns of an agent of another system, over A2A. A message is one task there, and its note says how far it is: on the disk before the
  * message leaves, and with the task's id before its end is waited for. So the next turn of the message goes on with its task.
  */
-export function outsideTurns(options: OutsideTurnsOptions): (task: TurnTask) => Promise<TurnEnd> {
+export function outsideTurns(options: OutsideTurnsOptions): OutsideTurns {
   let connecting: Promise<Peer> | undefined;
   const connect = async (signal: AbortSignal): Promise<Peer> => {
     connecting ??= options.connect();
@@ -53,16 +64,46 @@ export function outsideTurns(options: OutsideTurnsOptions): (task: TurnTask) => 
       throw thrown;
     }
   };
-  return async (task) => {
-    const turn = new OutsideTurn(task, { ...options, connect });
-    const end = await turn.run();
-    // Its card may have changed.
-    if (!end.answer) connecting = undefined;
-    return end;
+  return {
+    async run(task) {
+      const turn = new OutsideTurn(task, { ...options, connect });
+      const end = await turn.run();
+      // Its card may have changed.
+      if (!end.answer) connecting = undefined;
+      return end;
+    },
+    async withdrawUnwanted(find) {
+      const { notes, recipient } = options;
+      for (const { id, from, contextId, taskId, answer } of await notes.tasks()) {
+        const [state] = await find([{ agent: from, id }]);
+        if (state === 'open' || state === 'orphaned' || state === 'ambiguous') continue;
+        const messageId = messageIdOf({ id, from }, recipient);
+        if (answer === undefined) {
+          const signal = AbortSignal.timeout(cancelMs);
+          const peer = await connect(signal);
+          const there = taskId ?? (await peer.find({ contextId, messageId }, signal))?.id;
+          if (there !== undefined) await peer.cancel(there, signal);
+        }
+        await notes.forgetTask(messageId);
+      }
+    },
   };
 }
 
+/**
+ * Returns the id of a message at the agent. Senders choose the ids of their messages, and an agent may answer the second message of an id
+ * with its answer to the first.
+ */
+function messageIdOf({ id, from }: { id: string; from: string }, recipient: string): string {
+  return `${id}.${hashOf(recipient, from, id).slice(0, 12)}`;
+}
+
 type Failed = Pick<TurnEnd, 'problem'> & Partial<TurnEnd>;
+
+/** Returns the id of a task, which its agent has chosen, for people. */
+function shown(id: string): string {
+  return plainLine(id, idLength);
+}
 
 interface TurnOptions extends Omit<OutsideTurnsOptions, 'connect'> {
   connect: (signal: AbortSignal) => Promise<Peer>;
@@ -72,6 +113,7 @@ interface TurnOptions extends Omit<OutsideTurnsOptions, 'connect'> {
 class OutsideTurn {
   readonly #task: TurnTask;
   readonly #options: TurnOptions;
+  readonly #sent: { id: string; from: string };
   readonly #key: string;
   readonly #fault: Fault;
   readonly #tail = new OutputTail();
@@ -83,8 +125,8 @@ class OutsideTurn {
     const { id = '', from = '' } = task.messages[0] ?? {};
     this.#task = task;
     this.#options = options;
-    // Senders choose the ids of their messages, and an agent may answer the second message of an id with its answer to the first.
-    this.#key = `${id}.${hashOf(options.recipient, from, id).slice(0, 12)}`;
+    this.#sent = { id, from };
+    this.#key = messageIdOf(this.#sent, options.recipient);
     this.#fault = options.fault ?? noFault;
     this.#signal = AbortSignal.any([task.signal, this.#late.signal]);
   }
@@ -137,7 +179,7 @@ class OutsideTurn {
     const question = await notes.question(this.#place);
     const contextId = question?.contextId ?? this.#noted?.contextId ?? this.#task.session ?? randomUUID();
     const answers = question && { taskId: question.taskId, mark: question.mark };
-    await this.#note({ contextId, ...(answers && { answers }) });
+    await this.#note({ ...this.#sent, contextId, ...(answers && { answers }) });
     this.#fault('serve.task.noted');
     const [message] = this.#task.messages;
     const sending = { messageId: this.#key, contextId, body: message?.body };
@@ -148,7 +190,7 @@ class OutsideTurn {
       if (!(thrown instanceof PeerError && thrown.kind === 'gone')) throw thrown;
       this.#task.onWarning('session_lost', `${thrown.message}; a task of its own begins`);
       await notes.forgetQuestion(this.#place);
-      await this.#note({ contextId });
+      await this.#note({ ...this.#sent, contextId });
       sent = await peer.send(sending, this.#signal);
     }
     this.#fault('serve.task.sent');
@@ -231,14 +273,17 @@ class OutsideTurn {
     if (this.#noted?.answers) await notes.forgetQuestion(this.#place);
     if (state === 'completed') return await this.#answer(text);
     await notes.forgetTask(this.#key);
-    const said = text === '' ? '' : `: ${text}`;
-    return this.#end({ problem: `${host} says that the task ${id} is ${state}${said}`, isFinal: true });
+    const said = text === '' ? '' : `: ${plainLine(text, reasonLength)}`;
+    return this.#end({
+      problem: `${host} says that the task ${shown(id)} is ${state}${said}`,
+      isFinal: true,
+    });
   }
 
   async #gone(id: string): Promise<TurnEnd> {
     const { host, notes } = this.#options;
     await notes.forgetTask(this.#key);
-    return this.#end({ problem: `${host} has forgotten the task ${id}` });
+    return this.#end({ problem: `${host} has forgotten the task ${shown(id)}` });
   }
 
   /** Notes an answer, so that no other one is asked for until the broker has it. */
@@ -269,7 +314,7 @@ class OutsideTurn {
         return this.#end({ problem: 'nobody wants its answer' });
       }
       const id = this.#noted?.taskId;
-      const task = id === undefined ? 'the message may be there' : `the task ${id} goes on there`;
+      const task = id === undefined ? 'the message may be there' : `the task ${shown(id)} goes on there`;
       return this.#end({ problem: undefined, leaves: `${host} is not waited for any more; ${task}` });
     }
     if (this.#late.signal.aborted)
@@ -300,7 +345,7 @@ class OutsideTurn {
       await this.#forget();
     } catch (thrown) {
       // It is looked at again when the message comes again.
-      const task = noted.taskId ?? 'of the message';
+      const task = noted.taskId === undefined ? 'of the message' : shown(noted.taskId);
       this.#task.onWarning('not_canceled', `the task ${task} could not be canceled: ${messageOf(thrown)}`);
     }
     return undefined;

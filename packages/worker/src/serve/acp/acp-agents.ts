@@ -32,13 +32,29 @@ export interface AcpAgent {
   readonly argumentsFollow?: true;
   /** Texts at the end of a turn that say that it did not answer. */
   readonly noAnswer?: { readonly failed: RegExp; readonly denied: RegExp };
-  /** Sentences of the agent itself at the beginning of a message, which belong to no answer. */
+  /**
+   * Matches a failure, as the agent tells it, in which its model refuses each request for a while. Its group, if it has one, is the status
+   * of HTTP, and only some count.
+   */
+  readonly refusal?: RegExp;
+  /** Matches the parts of messages that are words of the agent itself, and belong to no answer. */
   readonly notices?: RegExp;
   /** Recognises a tool of our MCP server by facts that the agent states in fields of their own, never by a title. */
   readonly isOurs?: (facts: ToolFacts) => boolean;
 }
 
 const ourPrefix = `mcp__${serverName}__`;
+
+/**
+ * What opencode and its descendant kilo share. They tell no status of an error of their model's API. Errors of a single request, such as one
+ * that is too long, have other names.
+ */
+const opencode = {
+  server: 'cli',
+  sendsIds: true,
+  argumentsFollow: true,
+  refusal: /"errorName":"(?:APIError|ProviderAuthError)"/,
+} as const;
 
 /** The agents that were tried, with the versions of the guide's table. */
 const table: readonly AcpAgent[] = [
@@ -59,6 +75,8 @@ const table: readonly AcpAgent[] = [
       },
     },
     sendsIds: true,
+    refusal:
+      /"errorKind":"(?:authentication_failed|oauth_org_not_allowed|account_on_hold|verification_required|billing_error|rate_limit|overloaded|model_not_found|server_error|cloud_credential_error)"/,
     isOurs: ({ meta }) => textAt(meta, 'claudeCode', 'toolName').startsWith(ourPrefix),
   },
   {
@@ -68,6 +86,7 @@ const table: readonly AcpAgent[] = [
     mode: 'workspace-write',
     asking: ['workspace-write', 'read-only'],
     sendsIds: true,
+    refusal: /^(?:unexpected status|exceeded retry limit, last status:) (\d{3}) /,
     isOurs: ({ meta, input }) =>
       meta.is_mcp_tool_approval === true && textAt({ input }, 'input', 'server') === serverName,
   },
@@ -80,8 +99,8 @@ const table: readonly AcpAgent[] = [
     silent: ['--yolo', '-y', '--approval-mode'],
     forgets: 'gemini can erase a session that it loads',
   },
-  { name: 'opencode', command: ['opencode', 'acp'], server: 'cli', sendsIds: true, argumentsFollow: true },
-  { name: 'kilo', command: ['kilo', 'acp'], server: 'cli', sendsIds: true, argumentsFollow: true },
+  { name: 'opencode', command: ['opencode', 'acp'], ...opencode },
+  { name: 'kilo', command: ['kilo', 'acp'], ...opencode },
   {
     name: 'qwen',
     command: ['qwen', '--acp'],
@@ -89,6 +108,7 @@ const table: readonly AcpAgent[] = [
     mode: 'default',
     asking: ['default', 'plan'],
     silent: ['--yolo', '-y', '--approval-mode'],
+    refusal: /\{"details":"(\d{3}) /,
     isOurs: ({ meta }) => textAt(meta, 'toolName').startsWith(ourPrefix),
   },
   {
@@ -97,13 +117,16 @@ const table: readonly AcpAgent[] = [
     server: 'cli',
     silent: ['--allow-all-tools', '--allow-all', '--yolo'],
     noAnswer: { failed: /^Error: /, denied: /^Info: Operation cancelled by user/ },
-    notices: /^(?:Info: Request failed due to a transient API error\. Retrying\.\.\.\s*)+/,
+    refusal: /(?:\(HTTP |Last error: )(\d{3})\b/,
+    notices: /^Info: Request failed due to a transient API error\. Retrying\.\.\.\s*$/,
   },
   {
     name: 'pi',
     command: ['pi-acp'],
     server: 'none',
     neverAsks: 'pi never asks before it uses a tool',
+    notices:
+      /^(?:pi v\S+\n---\n|New version available: |Retrying(?:\.\.\.$| \(attempt \d)|Retry finished, resuming\.$|Context nearing limit, running automatic compaction|Automatic compaction finished; )/,
   },
 ];
 

@@ -48,7 +48,11 @@ export class AcpTalker implements Talker {
     try {
       return { ...(await this.#talk(turn, talk)), denials };
     } catch (thrown) {
-      return { ...talkFailure(thrown), denials, isCutOff: this.#connection?.isCutOff === true };
+      return {
+        ...talkFailure(thrown, this.#turns.agent),
+        denials,
+        isCutOff: this.#connection?.isCutOff === true,
+      };
     } finally {
       turn.questions.end();
       this.#turn = undefined;

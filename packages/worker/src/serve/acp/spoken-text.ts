@@ -24,7 +24,7 @@ export class SpokenText {
 
   /** Adds a part of a message. */
   add(text: string, messageId: string | undefined): void {
-    if (text === '') return;
+    if (text === '' || this.#notices?.test(text)) return;
     if (messageId !== undefined && messageId !== this.#id) {
       this.#id = messageId;
       this.#message = new TurnStream();
@@ -39,14 +39,8 @@ export class SpokenText {
   }
 
   last(): LastText {
-    const [message, loose] = [this.#message, this.#loose].map((stream) =>
-      this.#withoutNotices(textWithCut(stream.text()).trim()),
-    );
+    const [message, loose] = [this.#message, this.#loose].map((stream) => textWithCut(stream.text()).trim());
     const hasIds = this.#sendsIds || this.#id !== undefined;
     return hasIds ? { text: message!, notice: loose! } : { text: loose!, notice: '' };
-  }
-
-  #withoutNotices(text: string): string {
-    return this.#notices ? text.replace(this.#notices, '') : text;
   }
 }

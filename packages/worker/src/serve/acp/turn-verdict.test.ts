@@ -95,6 +95,42 @@ test('an agent that nobody is signed in to, or whose model refuses all, is unava
   expect(talkFailure(new Error('ACP connection closed'))).toEqual({ failed: 'ACP connection closed' });
 });
 
+test('words of pi itself are no answer: of its start, of a newer version and of a further try', () => {
+  const pi = acpAgentOf(['pi-acp'])!;
+  const own = [
+    'pi v1.6.0\n---\n\n## Skills\n- /a.md\n',
+    'Retrying...',
+    'Retrying (attempt 1/3, waiting 2s)...',
+  ];
+  expect(verdict(own, { agent: pi })).toEqual({ failed: 'pi ended the turn without an answer' });
+  expect(verdict([...own, 'It is 4.'], { agent: pi })).toEqual({ answer: { text: 'It is 4.' } });
+});
+
+test('a model that refuses each request is told from one that refuses a request, in the words of each agent', () => {
+  const isUnavailable = (command: string, told: string | object): boolean => {
+    const agent = acpAgentOf(command.split(' '))!;
+    const end = typeof told === 'string' ? verdict([told], { agent }) : talkFailure(told, agent);
+    expect(end.answer).toBeUndefined();
+    return end.isUnavailable === true;
+  };
+  const internal = (data: object, message = 'Internal error') => ({ code: -32603, message, data });
+  const inLogin =
+    'Error: Authentication failed with provider at http://127.0.0.1:9/v1 (HTTP 401).\n  Check it.';
+  const afterTries = 'Error: Failed to get response from the AI model; retried 5 times Last error: 529 busy';
+  expect(isUnavailable('copilot --acp', inLogin)).toBe(true);
+  expect(isUnavailable('copilot --acp', afterTries)).toBe(true);
+  expect(isUnavailable('copilot --acp', 'Error: 400 bad')).toBe(false);
+  expect(isUnavailable('codex-acp', 'exceeded retry limit, last status: 429 Too Many Requests')).toBe(true);
+  expect(isUnavailable('codex-acp', 'unexpected status 503 Service Unavailable: busy')).toBe(true);
+  expect(isUnavailable('codex-acp', 'unexpected status 400 Bad Request: last status: 429 ')).toBe(false);
+  expect(isUnavailable('qwen --acp', internal({ details: '401 imitated 401' }))).toBe(true);
+  expect(isUnavailable('qwen --acp', internal({ details: '400 imitated 401 ' }))).toBe(false);
+  expect(isUnavailable('claude-agent-acp', internal({ errorKind: 'server_error' }))).toBe(true);
+  expect(isUnavailable('claude-agent-acp', internal({ errorKind: 'invalid_request' }))).toBe(false);
+  expect(isUnavailable('opencode acp', internal({ service: 'session', errorName: 'APIError' }))).toBe(true);
+  expect(isUnavailable('kilo acp', internal({ errorName: 'ContextOverflowError' }))).toBe(false);
+});
+
 test('a command line is ACP by its program and its word, also through the starter of a package', () => {
   const name = (...argv: string[]): AcpAgent['name'] | undefined => acpAgentOf(argv)?.name;
   expect(name('/usr/bin/gemini', '-m', 'pro', '--acp')).toBe('gemini');

@@ -42,9 +42,9 @@ export function turnVerdict(turn: SpokenTurn): TalkEnd {
   if (cut !== undefined)
     return text === '' ? { failed: `it ended with ${stopReason}` } : answered(`${cut}\n${text}`);
   if (stopReason !== 'end_turn') return { failed: `it ended with '${stopReason}'` };
-  if (isFailure(turn, text)) return { failed: text };
+  if (isFailure(turn, text)) return failure(agent, text);
   if (text !== '') return answered(text);
-  if (turn.last.notice !== '') return { failed: turn.last.notice };
+  if (turn.last.notice !== '') return failure(agent, turn.last.notice);
   if (!turn.isQuestion && turn.completedCalls > 0) return answered('');
   return { failed: turn.undecided ?? `${agent.name} ended the turn without an answer` };
 }
@@ -59,6 +59,17 @@ function isFailure({ agent, answer: { usage } }: SpokenTurn, text: string): bool
   return agent.noAnswer?.failed.test(text) === true && !((usage?.outputTokens ?? 0) > 0);
 }
 
+function failure(agent: AcpAgent, failed: string): TalkEnd {
+  return { failed, ...(refuses(agent, failed) && { isUnavailable: true }) };
+}
+
+/** Returns true if a failure, as the agent tells it, is one of each request to its model. */
+function refuses(agent: AcpAgent | undefined, failed: string): boolean {
+  const found = agent?.refusal?.exec(failed);
+  if (!found) return false;
+  return found[1] === undefined || refusesAll(Number(found[1]));
+}
+
 function answered(text: string): TalkEnd {
   return { answer: { text } };
 }
@@ -68,11 +79,12 @@ const errorSchema = z.object({ code: z.number(), message: z.string(), data: z.un
 const notSignedIn = -32_000;
 
 /** Returns what an error of a request means. Errors of the connection have no code. */
-export function talkFailure(thrown: unknown): TalkEnd {
+export function talkFailure(thrown: unknown, agent?: AcpAgent): TalkEnd {
   const error = errorSchema.safeParse(thrown).data;
   if (!error) return { failed: thrown instanceof Error ? thrown.message : String(thrown) };
   const { code, message, data } = error;
   const detail = data === undefined || data === null ? '' : ` ${JSON.stringify(data)}`;
   const failed = `error ${code}: ${message}${detail}`;
-  return { failed, ...((code === notSignedIn || refusesAll(code)) && { isUnavailable: true }) };
+  const isUnavailable = code === notSignedIn || refusesAll(code) || refuses(agent, failed);
+  return { failed, ...(isUnavailable && { isUnavailable }) };
 }

@@ -114,7 +114,7 @@ class SdkPeer implements Peer {
         taskId !== '' &&
         (thrown instanceof TaskNotFoundError || thrown instanceof UnsupportedOperationError)
       )
-        throw new PeerError('gone', `${this.#host} goes on with no task ${taskId}: ${words(thrown)}`, {
+        throw new PeerError('gone', `${this.#host} goes on with no such task: ${words(thrown)}`, {
           cause: thrown,
         });
       throw failureOf(thrown, this.#host, signal);
