@@ -268,7 +268,13 @@ export {
   parseKeptResultUri,
   resultReadTool,
 } from './mcp/kept-result.ts';
-export { isAtLeast, type McpLogLevel, type McpLogMessage, mcpLogLevelSchema } from './mcp/log-message.ts';
+export {
+  isAtLeast,
+  type McpLogLevel,
+  type McpLogMessage,
+  mcpLogLevelSchema,
+  mcpLogMessageSchema,
+} from './mcp/log-message.ts';
 export {
   type BackupReply,
   backupReplySchema,

@@ -44,6 +44,7 @@ export interface ConnectionDeps extends FrameDeps {
 export interface ConnectionSockets {
   webSocket: WebSocket;
   transport: Duplex;
+  isOnUnixSocket: boolean;
 }
 
 /** One authenticated connection. It reads frames, passes each to its handler, and sends the answers. */
@@ -89,7 +90,8 @@ export class Connection {
       resume: () => reading.resume('frames wait'),
     });
     this.#responder = new Responder(identity, outbox, budget, deps);
-    this.caller = callerOf(identity, { outbox, responder: this.#responder, budget }, deps);
+    const { isOnUnixSocket } = sockets;
+    this.caller = callerOf(identity, { outbox, responder: this.#responder, budget, isOnUnixSocket }, deps);
     budget.take();
     deps.connected.add(this.caller, this.#tokenEnded);
     sockets.transport.prependListener('data', this.#partArrived);
@@ -276,7 +278,12 @@ export class Connection {
 
 function callerOf(
   { token, sender }: Identity,
-  { outbox, responder, budget }: { outbox: Outbox; responder: Responder; budget: AgentBudget },
+  {
+    outbox,
+    responder,
+    budget,
+    isOnUnixSocket,
+  }: { outbox: Outbox; responder: Responder; budget: AgentBudget; isOnUnixSocket: boolean },
   { policies, limits }: ConnectionDeps,
 ): Caller {
   const { role } = sender;
@@ -290,6 +297,7 @@ function callerOf(
     budget,
     consumer: outbox,
     producer: responder,
+    isOnUnixSocket,
     isConnected: true,
   };
 }

@@ -31,6 +31,8 @@ export interface Caller {
   readonly consumer: Consumer;
   /** Receives the results of the messages that it sends. */
   readonly producer: Producer;
+  /** True if it came over the broker's Unix socket, so that it runs on this machine. */
+  readonly isOnUnixSocket: boolean;
   /** False once its connection is over. From then on none of its messages may be stored. */
   isConnected: boolean;
 }

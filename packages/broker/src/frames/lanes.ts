@@ -1,5 +1,6 @@
 import {
   agentOf,
+  hostRole,
   isHostAgent,
   isPrivileged,
   type LaneCallsFrame,
@@ -22,6 +23,8 @@ export function serveLanes(
   if (refusal) return refusal;
   if (path !== undefined && !path.startsWith('/'))
     return { refusal: badField('path', 'it must be the absolute path of a Unix socket') };
+  // The orchestrator without a label opens what it is given. Only a host that the broker sees on this machine may name a socket of it.
+  if (caller.sender.role === hostRole && !caller.isOnUnixSocket) return undefined;
   lanes.serve(caller, path);
   return undefined;
 }

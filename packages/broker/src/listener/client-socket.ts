@@ -17,6 +17,7 @@ export interface ConnectionOptions {
   deps: ConnectionDeps;
   /** The socket below the WebSocket. */
   transport: Duplex;
+  isOnUnixSocket: boolean;
   greeting: Greeting;
   helloTimeoutMs: number;
   authentication: Authentication;
@@ -157,7 +158,7 @@ export class ClientSocket {
   }
 
   #conclude(admission: Admission): void {
-    const { deps, transport, greeting, onAdmitted } = this.#options;
+    const { deps, transport, isOnUnixSocket, greeting, onAdmitted } = this.#options;
     if ('refusal' in admission) {
       const { code, message: detail, agent, field, retryAfterMs } = admission.refusal;
       deps.audit.record(auditEvent(code, { at: deps.now(), detail, ...(agent !== undefined && { agent }) }));
@@ -173,7 +174,7 @@ export class ClientSocket {
     }
     clearTimeout(this.#helloTimer);
     onAdmitted();
-    const connection = new Connection({ webSocket: this.#socket, transport }, identity, deps);
+    const connection = new Connection({ webSocket: this.#socket, transport, isOnUnixSocket }, identity, deps);
     this.#connection = connection;
     const { sender, mintsOnly, limits } = connection.caller;
     auditCaller(identity, 'connected', { detail: 'said hello' }, deps);

@@ -234,7 +234,8 @@ export class Listener {
       socket.on('error', ignore);
       this.#strangers.take(() => {
         socket.off('error', ignore);
-        if (!socket.destroyed) this.#upgrade(request, socket, head);
+        const isOnUnixSocket = typeof server.address() === 'string';
+        if (!socket.destroyed) this.#upgrade(request, socket, head, isOnUnixSocket);
       });
     });
     return server;
@@ -290,7 +291,7 @@ export class Listener {
     audit.record(auditEvent(code, { at: now(), detail: message }));
   }
 
-  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, isOnUnixSocket: boolean): void {
     const { host, trustedOrigins } = this.#options;
     this.#strangers.spend(frameCosts.hello);
     const refusal = refuseUpgrade(request, { host, port: this.port, trustedOrigins });
@@ -303,15 +304,20 @@ export class Listener {
       return;
     }
     this.#webSockets.handleUpgrade(request, socket, head, (webSocket) =>
-      this.#open(webSocket, socket, bearerOf(request)),
+      this.#open(webSocket, { socket, isOnUnixSocket }, bearerOf(request)),
     );
   }
 
-  #open(webSocket: WebSocket, socket: Duplex, bearer: string | undefined): void {
+  #open(
+    webSocket: WebSocket,
+    { socket, isOnUnixSocket }: { socket: Duplex; isOnUnixSocket: boolean },
+    bearer: string | undefined,
+  ): void {
     const { deps, greeting, helloTimeoutMs } = this.#options;
     const connection = new ClientSocket(webSocket, {
       deps,
       transport: socket,
+      isOnUnixSocket,
       greeting,
       helloTimeoutMs,
       authentication: this.#authentication,

@@ -5,12 +5,22 @@ import {
   isJsonObject,
   type McpRequest,
   mcpReplySchema,
+  type ToolErrorCode,
   toolCallError,
   toWireRound,
 } from '@signalbox/protocol';
 
 /** Makes the state of a round one of a host, so that it is not taken for a call that runs here. */
 const statePrefix = 'host:';
+
+/** The codes of decisions that are made here before a call leaves. A host has no part in them. */
+const decidedHere: ReadonlySet<ToolErrorCode> = new Set([
+  'approval_denied',
+  'approval_expired',
+  'approval_superseded',
+  'held',
+  'no_turn',
+]);
 
 /** Makes the body of a request to a server of an orchestrator with a label. */
 export function hostedBody(
@@ -91,6 +101,10 @@ function answerOf(json: unknown, host: string): ServerAnswer {
   const parsed = mcpReplySchema.safeParse(json);
   if (parsed.success && 'error' in parsed.data) {
     const { error } = parsed.data;
+    if (decidedHere.has(error.code)) {
+      const reason = `host '${host}' answered ${error.code}, which only this orchestrator decides`;
+      return { failure: { kind: 'bad_answer', reason } };
+    }
     return {
       failure: {
         kind: 'told',

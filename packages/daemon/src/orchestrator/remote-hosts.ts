@@ -14,7 +14,6 @@ import {
   hostedListReplySchema,
   hostedReplySchema,
   isJsonObject,
-  type McpLogMessage,
   type McpRequest,
   messageOf,
   SignalboxError,
@@ -142,7 +141,7 @@ class RemoteHost {
       lost,
       page: (list, after, { timeoutMs, signal: ended }) =>
         this.#page(client, { op: 'hosted_list', server, list, after }, { timeoutMs, signal: ended }),
-      send: (asked, request) => this.#send(client, { server, ...asked }, request),
+      send: (asked, request, onReport) => this.#send(client, { server, ...asked }, request, onReport),
       close: () => uses.delete(use),
     };
   }
@@ -250,8 +249,9 @@ class RemoteHost {
     client: BrokerClient,
     asked: RemoteRequest & { server: string },
     request: ToolRequest,
+    onReport: (report: Record<string, unknown>) => void,
   ): Promise<ServerAnswer> {
-    const { timeoutMs, signal, onProgress, onLogMessage, meta } = request;
+    const { timeoutMs, signal, meta } = request;
     const longestMs = client.welcome.limits.message?.ttlMs ?? Number.POSITIVE_INFINITY;
     const traceparent = meta?.traceparent;
     const body = hostedBody(asked, request);
@@ -264,10 +264,7 @@ class RemoteHost {
       }),
       ...(typeof traceparent === 'string' && { traceparent }),
       onProgress: (body) => {
-        const { log, ...progress } = (body ?? {}) as Record<string, unknown>;
-        if (isJsonObject(log)) onLogMessage?.(log as unknown as McpLogMessage);
-        else if (typeof progress.progress === 'number')
-          onProgress?.(progress as { progress: number } & Record<string, unknown>);
+        if (isJsonObject(body)) onReport(body);
       },
     });
     const away = this.#awaySince === undefined ? '' : `; ${this.#awayText()}`;

@@ -2,6 +2,7 @@ import {
   type HostedList,
   type HostedListReply,
   type McpContentMethod,
+  mcpLogMessageSchema,
   messageOf,
   SignalboxError,
 } from '@signalbox/protocol';
@@ -10,6 +11,7 @@ import type { EntryPage } from '../inventory/entry-list.ts';
 import { type ReadMcpContent, readMcpContent } from '../inventory/mcp-content-list.ts';
 import { listLimitsOf } from '../inventory/tool-filter.ts';
 import { readToolList, type ToolList } from '../inventory/tool-list.ts';
+import { progressOf } from '../sdk/progress-of.ts';
 import { SessionLoss } from '../sdk/session-loss.ts';
 import type { RequestLimits, ServerAnswer, ServerConnection, ToolRequest } from '../server-connection.ts';
 
@@ -28,8 +30,12 @@ export interface RemoteServer {
   readonly lost: Promise<string>;
   /** Reads a page of a list. Rejects with a `SignalboxError`. */
   page(list: HostedList, after: number, limits: RequestLimits): Promise<HostedListReply>;
-  /** Sends a request and waits for its answer. Never rejects. */
-  send(asked: RemoteRequest, request: ToolRequest): Promise<ServerAnswer>;
+  /** Sends a request and waits for its answer. `onReport` gets what is reported of it meanwhile, unread. Never rejects. */
+  send(
+    asked: RemoteRequest,
+    request: ToolRequest,
+    onReport: (report: Record<string, unknown>) => void,
+  ): Promise<ServerAnswer>;
   /** Ends the use of the server, but not the requests that run. */
   close(): void;
 }
@@ -44,7 +50,7 @@ export type ConnectRemote = (
   options: RequestLimits & { onListsChanged: () => void },
 ) => Promise<RemoteServer>;
 
-/** The use of a server elsewhere. Its lists are checked here like those of every other server: another machine is not trusted. */
+/** The use of a server elsewhere. Its lists and reports are read here like those of every other server: another machine is not trusted. */
 export class RemoteConnection implements ServerConnection {
   readonly pid = undefined;
   readonly #server: RemoteServer;
@@ -129,7 +135,7 @@ export class RemoteConnection implements ServerConnection {
   async #send(asked: RemoteRequest, request: ToolRequest): Promise<ServerAnswer> {
     this.#inFlight++;
     try {
-      return await this.#server.send(asked, request);
+      return await this.#server.send(asked, request, (report) => relay(report, request));
     } finally {
       this.#inFlight--;
       if (this.#isRetired && this.#inFlight === 0) void this.close();
@@ -147,4 +153,18 @@ export class RemoteConnection implements ServerConnection {
       throw new SignalboxError('bad_tool_list', `the list of ${list} has an empty page`);
     return { ...page, ...(page.more && { nextCursor: String(after + page.entries.length) }) };
   }
+}
+
+/** Passes on the progress or the log message of a server elsewhere, if it can be read. */
+function relay(
+  { log, ...reported }: Record<string, unknown>,
+  { onProgress, onLogMessage }: ToolRequest,
+): void {
+  if (log !== undefined) {
+    const message = mcpLogMessageSchema.safeParse(log);
+    if (message.success) onLogMessage?.(message.data);
+    return;
+  }
+  const progress = progressOf(reported);
+  if (progress) onProgress?.(progress);
 }

@@ -44,8 +44,8 @@ export const hostedReplySchema = z.object({
     z.object({
       server: serverName,
       state: serverReportSchema.shape.state,
-      version: z.string().describe('Changes exactly when one of its lists does.'),
-      problem: z.string().optional().describe('Why it takes no calls. It holds no secrets.'),
+      version: z.string().max(256).describe('Changes exactly when one of its lists does.'),
+      problem: z.string().max(1_000).optional().describe('Why it takes no calls. It holds no secrets.'),
     }),
   ),
 });

@@ -8,12 +8,14 @@ export const mcpLogLevelSchema = z.enum(levels);
 /** The level of a log message of an MCP server; `debug` is the least important one. */
 export type McpLogLevel = z.infer<typeof mcpLogLevelSchema>;
 
-/** A log message of an MCP server, as in `notifications/message`. */
-export interface McpLogMessage {
-  level: McpLogLevel;
-  logger?: string | undefined;
-  data?: unknown;
-}
+/** Accepts a log message of an MCP server, as in `notifications/message`. */
+export const mcpLogMessageSchema = z.object({
+  level: mcpLogLevelSchema,
+  logger: z.string().optional(),
+  data: z.unknown().optional(),
+});
+/** A log message of an MCP server. */
+export type McpLogMessage = z.infer<typeof mcpLogMessageSchema>;
 
 /** Returns true if a level is as important as `least`, or more. */
 export function isAtLeast(level: McpLogLevel, least: McpLogLevel): boolean {

@@ -369,7 +369,7 @@ export const clientFrameSchemas = {
 
   serve_lanes: frameSchema(
     'serve_lanes',
-    'Says where an orchestrator on this machine takes tool calls on lanes: section 13. Only for orchestrators. No answer but an `error`.',
+    'Says where an orchestrator on this machine takes tool calls on lanes: section 13. Only for orchestrators; that of one with a label counts only over the broker’s Unix socket. No answer but an `error`.',
     {
       path: z
         .string()

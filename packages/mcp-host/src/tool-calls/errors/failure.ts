@@ -47,8 +47,34 @@ export function isSessionUnknown(failure: Failure): boolean {
 /** Returns the failure without the server's secrets, and with a reason that is not too long. */
 export function redactedFailure(failure: Failure, redact: (text: string) => string): Failure {
   const reason = serversWords(redact(failure.reason));
+  if (failure.kind === 'told') return { ...failure, reason, error: redactedError(failure.error, redact) };
   if (failure.kind !== 'answered') return { ...failure, reason };
   const { data, ...rest } = failure;
   const kept = data === undefined ? undefined : redactedData(data, redact);
   return { ...rest, reason, ...(kept !== undefined && { data: kept }) };
+}
+
+/** The most causes of an error of another machine that are passed on. */
+const mostCauses = 8;
+
+/** Returns the error that another machine tells in words that are as long as those of a server may be. */
+function redactedError(
+  { message, hint, cause_chain: causes, rpc_error: answered, ...facts }: ToolCallError,
+  redact: (text: string) => string,
+): ToolCallError {
+  const words = (text: string) => serversWords(redact(text));
+  const data = answered?.data === undefined ? undefined : redactedData(answered.data, redact);
+  return {
+    ...facts,
+    message: words(message),
+    ...(hint !== undefined && { hint: words(hint) }),
+    ...(causes && { cause_chain: causes.slice(0, mostCauses).map(words) }),
+    ...(answered && {
+      rpc_error: {
+        code: answered.code,
+        message: words(answered.message),
+        ...(data !== undefined && { data }),
+      },
+    }),
+  };
 }

@@ -1,0 +1,108 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Client } from '@modelcontextprotocol/client';
+import { type BrokerClient, connectBroker, type ServedRequest } from '@signalbox/client';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { everything, type Site, startSite } from '../support/hosts/hosts.ts';
+
+let site: Site;
+let client: Client;
+let token: string;
+let host: BrokerClient;
+/** What the host answers to the next calls. */
+let answer: (request: ServedRequest) => object = () => ({});
+
+/** Plays a host that somebody else has taken over: it has the token of a label, and answers what it likes. */
+beforeAll(async () => {
+  site = await startSite({
+    mcpServers: { here: everything },
+    hosts: { gpu: ['render'] },
+    roles: { artist: { tools: ['render:*', 'here:*'] } },
+  });
+  const file = join(site.hub.directory, 'gpu.host.token');
+  const issue = ['token', 'issue', '--host', 'gpu', '--out', file, '--config', 'signalbox.yaml'];
+  expect(await site.hub.run(issue)).toMatchObject({ code: 0 });
+  token = /sbx_\S+/.exec(await readFile(file, 'utf8'))![0];
+  const { url } = site.hub.ready.broker;
+  host = await connectBroker({ url, token, agent: 'orchestrator.gpu' });
+  const ready = (server: string) => ({ server, state: 'ready', version: '1' });
+  const tools = [{ name: 'paint', inputSchema: { type: 'object' } }];
+  const serve = async (request: ServedRequest) => {
+    const { op, list } = request.json as { op: string; list?: string };
+    const kind = 'mcp_reply';
+    if (op === 'hosted') return { kind, body: { data: { servers: [ready('render'), ready('here')] } } };
+    if (op !== 'hosted_list') return { kind, body: answer(request) };
+    return { kind, body: { data: { entries: list === 'tools' ? tools : [], more: false } } };
+  };
+  await host.serve(['mcp_request'], serve, { lanes: join(site.hub.directory, 'state', 'named.sock') });
+  client = await site.client('rosa', 'artist');
+});
+afterAll(async () => {
+  await host?.close();
+  await site?.[Symbol.asyncDispose]();
+});
+
+/** Calls the tool of the host once it is listed. Resolves with what the agent gets, as text. */
+async function paint(options = {}): Promise<string> {
+  const names = async () => (await client.listTools()).tools.map(({ name }) => name);
+  await expect.poll(names, { timeout: 30_000 }).toContain('mcp_render__paint');
+  const call = client.callTool({ name: 'mcp_render__paint', arguments: {} }, options);
+  return JSON.stringify(await call.catch((error: unknown) => String(error)));
+}
+
+/** An error as a host tells it. */
+const told = (code: string, more = {}) => ({
+  error: { code, message: 'no', category: 'permanent', retryable: false, may_have_run: false, ...more },
+});
+
+test('A host that claims a decision of a person or an operator is not believed.', async () => {
+  for (const code of ['approval_denied', 'approval_expired', 'approval_superseded', 'held', 'no_turn']) {
+    answer = () => told(code);
+    expect(await paint()).toContain(`host 'gpu' answered ${code}, which only this orchestrator decides`);
+  }
+  answer = () => told('tool_not_found');
+  expect(await paint()).toContain("tool_not_found: host 'gpu': no");
+});
+
+test('The words of an error of a host are as short as those of a server.', async () => {
+  const long = 'w'.repeat(100_000);
+  const causes = Array.from({ length: 50 }, () => 'c'.repeat(5_000));
+  answer = () =>
+    told('internal', {
+      ...{ message: long, hint: long, cause_chain: causes },
+      rpc_error: { code: 7, message: long, data: long },
+    });
+  expect((await paint()).length).toBeLessThan(40_000);
+});
+
+test('Reports of a host that are no progress and no log messages reach nobody, and the others do.', async () => {
+  const problems: string[] = [];
+  client.onerror = (error) => problems.push(String(error));
+  answer = (request) => {
+    for (const body of [
+      { progress: 1, total: 'all', message: { a: 1 } },
+      { progress: 'none' },
+      { log: { level: 'loud', data: 1 } },
+      { log: { level: 'error', data: 1, logger: 5 } },
+      5,
+      { progress: 2, total: 3, message: 'two' },
+    ])
+      request.progress(body);
+    return { result: { content: [{ type: 'text', text: 'done' }] } };
+  };
+  const steps: unknown[] = [];
+  expect(await paint({ onprogress: (step: unknown) => steps.push(step) })).toContain('done');
+  expect(steps).toEqual([{ progress: 1 }, { progress: 2, total: 3, message: 'two' }]);
+  expect(problems).toEqual([]);
+});
+
+test('A host that came over the network is sent its calls by the broker, whatever socket of this machine it names.', async () => {
+  const ways: boolean[] = [];
+  answer = ({ mayWait }) => {
+    ways.push(mayWait);
+    return { result: { content: [] } };
+  };
+  for (let call = 0; call < 8; call++) await paint();
+  // What comes on a lane may not wait.
+  expect(ways).toEqual(Array.from({ length: 8 }, () => true));
+});
