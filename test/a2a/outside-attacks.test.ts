@@ -70,6 +70,32 @@ test('What an agent says of a failure is one line for people.', async () => {
   });
 });
 
+test('An answer about another task answers nobody.', async () => {
+  await using stage = await startOutsideStage();
+  await using peer = await startServer({
+    SendMessage: (_, reply) => reply({ task: working }),
+    GetTask: (_, reply) => reply({ ...completed, id: 'u' }),
+  });
+  await stage.serve(peer.origin);
+  expect(await ask(await stage.client('walt'), 'hello')).toMatchObject({
+    status: 'undeliverable',
+    detail: expect.stringContaining("was asked for the task 't', and answered with 'u'"),
+  });
+});
+
+test('An id that is too long to be noted is refused, so that no message is sent twice for want of its note.', async () => {
+  await using stage = await startOutsideStage();
+  await using peer = await startServer({
+    SendMessage: (_, reply) => reply({ task: { ...working, id: 't'.repeat(2_000) } }),
+    GetTask: (_, reply) => reply({ ...completed, id: 't'.repeat(2_000) }),
+  });
+  await stage.serve(peer.origin);
+  expect(await ask(await stage.client('walt'), 'hello')).toMatchObject({
+    status: 'undeliverable',
+    detail: expect.stringContaining('gives its task or context an id of more than 1,024 characters'),
+  });
+});
+
 const elsewhere = (origin: string) => (): object => ({
   supportedInterfaces: [{ url: `${origin}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
 });
