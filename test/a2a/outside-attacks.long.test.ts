@@ -16,6 +16,19 @@ test('What an agent says of a failure is one line for people.', async () => {
   });
 });
 
+test('An id that is too long to be noted is refused, so that no message is sent twice for want of its note.', async () => {
+  await using stage = await startOutsideStage();
+  await using peer = await startHostileServer({
+    SendMessage: (_, reply) => reply({ task: { ...working, id: 't'.repeat(2_000) } }),
+    GetTask: (_, reply) => reply({ ...completed, id: 't'.repeat(2_000) }),
+  });
+  await stage.serve(peer.origin);
+  expect(await ask(await stage.client('walt'), 'hello')).toMatchObject({
+    status: 'undeliverable',
+    detail: expect.stringContaining('gives its task or context an id of more than 1,024 characters'),
+  });
+});
+
 test.each([
   [
     'a body without an end',

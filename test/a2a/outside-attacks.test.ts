@@ -4,6 +4,19 @@ import { completed, flood, pour, startHostileServer, working } from '../support/
 import { ask, startOutsideStage, tokenFile } from '../support/a2a/outside-stage.ts';
 import { eventsOf } from '../support/serve/serve-command.ts';
 
+test('An answer about another task answers nobody.', async () => {
+  await using stage = await startOutsideStage();
+  await using peer = await startHostileServer({
+    SendMessage: (_, reply) => reply({ task: working }),
+    GetTask: (_, reply) => reply({ ...completed, id: 'u' }),
+  });
+  await stage.serve(peer.origin);
+  expect(await ask(await stage.client('walt'), 'hello')).toMatchObject({
+    status: 'undeliverable',
+    detail: expect.stringContaining("was asked for the task 't', and answered with 'u'"),
+  });
+});
+
 const elsewhere = (origin: string) => (): object => ({
   supportedInterfaces: [{ url: `${origin}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
 });

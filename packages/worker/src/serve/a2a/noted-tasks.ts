@@ -5,23 +5,27 @@ import { join } from 'node:path';
 import { writeWhole } from '@signalbox/serving/whole-files';
 import { z } from 'zod';
 
+/** The longest id of a task or context that is noted, in characters. */
+export const maxIdLength = 1024;
+const id = z.string().max(maxIdLength);
+
 /** The note of a message for an agent of another system. A note without a task says that the message is being sent. */
 const taskSchema = z.object({
   /** The message and its sender. */
   id: z.string(),
   from: z.string(),
-  contextId: z.string().max(1024),
-  taskId: z.string().max(1024).optional(),
+  contextId: id,
+  taskId: id.optional(),
   /** The question of a task that the message answers. */
-  answers: z.object({ taskId: z.string().max(1024), mark: z.string().max(4096) }).optional(),
+  answers: z.object({ taskId: id, mark: z.string().max(4096) }).optional(),
   /** The answer that the broker is to store. */
   answer: z.string().optional(),
 });
 
 /** A task that waits for the next message that a sender writes in a thread. */
 const questionSchema = z.object({
-  contextId: z.string().max(1024),
-  taskId: z.string().max(1024),
+  contextId: id,
+  taskId: id,
   mark: z.string().max(4096),
 });
 

@@ -12,8 +12,10 @@ import {
   TaskNotFoundError,
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors';
+import { figure } from '@signalbox/protocol/internal';
 import { plainLine } from '../../../runner/output/output-tail.ts';
 import { keptEndBytes, TurnStream, textWithCut } from '../../turn-output.ts';
+import { hashOf, maxIdLength } from '../noted-tasks.ts';
 import { type Peer, PeerError, type PeerMessage, type PeerTask } from '../peer.ts';
 import { asPeerError, unknownFailure } from '../peer-fetch.ts';
 
@@ -24,6 +26,7 @@ const maxPages = 4;
 const pageSize = 50;
 const maxHistory = 100;
 const reasonLength = 300;
+const idLength = 64;
 
 const bindings = ['JSONRPC', 'HTTP+JSON'];
 const legacyCompat = { enabled: true };
@@ -108,7 +111,7 @@ class SdkPeer implements Peer {
     const request = { tenant: '', message, configuration, metadata: undefined };
     try {
       const sent = await this.#client.sendMessage(request, { signal });
-      return 'messageId' in sent ? { answer: await textOf(sent.parts) } : await taskOf(sent);
+      return 'messageId' in sent ? { answer: await textOf(sent.parts) } : await taskOf(sent, this.#host);
     } catch (thrown) {
       if (
         taskId !== '' &&
@@ -124,8 +127,13 @@ class SdkPeer implements Peer {
   async get(id: string, signal: AbortSignal) {
     return await failing(this.#host, signal, async (limit) => {
       try {
-        return await taskOf(
-          await this.#client.getTask({ id, tenant: '', historyLength: 0 }, { signal: limit }),
+        const found = await this.#client.getTask({ id, tenant: '', historyLength: 0 }, { signal: limit });
+        if (found.id === id) return await taskOf(found, this.#host);
+        // It may be the answer to somebody else.
+        const [asked, told] = [plainLine(id, idLength), plainLine(String(found.id), idLength)];
+        throw new PeerError(
+          'final',
+          `${this.#host} was asked for the task '${asked}', and answered with '${told}'`,
         );
       } catch (thrown) {
         if (thrown instanceof TaskNotFoundError) return undefined;
@@ -202,11 +210,17 @@ function stateOf(state: TaskState | undefined): PeerTask['state'] {
   return states[state ?? 0] ?? 'works';
 }
 
-async function taskOf({ id, contextId, status, artifacts }: Task): Promise<PeerTask> {
+async function taskOf({ id, contextId, status, artifacts }: Task, host: string): Promise<PeerTask> {
+  if (Math.max(id.length, contextId.length) > maxIdLength)
+    throw new PeerError(
+      'final',
+      `${host} gives its task or context an id of more than ${figure(maxIdLength)} characters`,
+    );
   const state = stateOf(status?.state);
   const said = status?.message?.parts ?? [];
   const parts = state === 'completed' && artifacts.length > 0 ? artifacts.flatMap((one) => one.parts) : said;
-  const mark = [status?.timestamp, status?.message?.messageId].filter(Boolean).join(' ');
+  const marks = [status?.timestamp ?? '', status?.message?.messageId ?? ''];
+  const mark = marks.join('') === '' ? '' : hashOf(...marks);
   return { id, contextId, state, text: await textOf(parts), mark };
 }
 
