@@ -48,6 +48,7 @@ test.each([
   const asked = ask(await stage.client('walt'), 'wait for it');
   await expect.poll(() => peer.texts()).toHaveLength(1);
   await expect.poll(() => eventsOf(run, 'turn_started')).toHaveLength(1);
+  if (keeps) await expect.poll(() => peer.kept()).toHaveLength(1);
   await peer.kill();
   await peer.start();
   await peer.release();

@@ -1,5 +1,5 @@
 import { existsSync, watch } from 'node:fs';
-import { appendFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type AgentCard, type Message, type Part, Role, Task, TaskState } from '@a2a-js/sdk';
 import {
@@ -145,7 +145,9 @@ async function keepingStore(): Promise<TaskStore> {
   const store: TaskStore = {
     async save(task, context) {
       contexts.push(context);
-      await writeFile(join(directory, task.id), JSON.stringify(Task.toJSON(task)));
+      // A kill leaves the old file or the new one.
+      await writeFile(join(folder, task.id), JSON.stringify(Task.toJSON(task)));
+      await rename(join(folder, task.id), join(directory, task.id));
       kept.set(task.id, task);
       await memory.save(task, context);
     },

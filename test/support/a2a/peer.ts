@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -19,6 +19,8 @@ export interface OutsidePeer extends AsyncDisposable {
   runs(): Promise<PeerRun[]>;
   /** The texts of the messages that it has run. */
   texts(): Promise<string[]>;
+  /** The ids of the tasks that it keeps on the disk. A task is kept a moment after its message began to run. */
+  kept(): Promise<string[]>;
   /** The ids of the tasks that it was told to cancel. */
   canceled(): Promise<string[]>;
   /** Lets the messages that begin with `wait` or `deaf` end. */
@@ -61,6 +63,7 @@ export async function startPeer(
     url,
     runs,
     texts: async () => (await runs()).map(({ text }) => text),
+    kept: () => readdir(join(folder, 'tasks')).catch(() => []),
     canceled: () => lines('canceled'),
     release: () => writeFile(join(folder, 'release'), ''),
     kill,
