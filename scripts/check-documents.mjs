@@ -47,6 +47,7 @@ const problems = [
   ...unlistedDecisions(),
   ...unknownDecisions(),
   ...unknownPaths('AGENTS.md'),
+  ...wrongDependencies('docs/dependencies.md'),
   ...tooLong(),
 ];
 if (problems.length > 0) {
@@ -55,6 +56,26 @@ if (problems.length > 0) {
 }
 const words = [...texts.values()].reduce((sum, text) => sum + wordsOf(text), 0);
 process.stdout.write(`documents: ${files.length}, with ${words} words\n`);
+
+/** Compares the rows of a page with what the packages depend on when they are installed. */
+function wrongDependencies(page) {
+  const manifests = execFileSync('git', ['ls-files', 'packages/*/package.json', 'apps/cli/package.json'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  const used = new Set();
+  for (const file of manifests.trim().split('\n')) {
+    const manifest = JSON.parse(readFileSync(join(root, file), 'utf8'));
+    if (manifest.name === '@signalbox/testing') continue;
+    for (const name of Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies }))
+      if (!/^(@signalbox|@types)\//.test(name)) used.add(name);
+  }
+  const told = new Set([...texts.get(page).matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name));
+  return [
+    ...[...used].filter((name) => !told.has(name)).map((name) => `${page}: ${name} has no row`),
+    ...[...told].filter((name) => !used.has(name)).map((name) => `${page}: nothing depends on ${name}`),
+  ];
+}
 
 async function brokenRules(names, config) {
   const strings = Object.fromEntries(names.map((name) => [name, texts.get(name)]));

@@ -35,7 +35,13 @@ export default defineConfig({
             combineWith: 'AND',
             // A question of a user is answered by a guide rather than by a list of changes or a decision.
             boostDocument: (id: string) =>
-              id.includes('/guide/') ? 3 : /CHANGELOG|\/adr\//.test(id) ? 0.3 : 1,
+              id.includes('/guide/')
+                ? 3
+                : id.includes('/reference/')
+                  ? 2
+                  : /CHANGELOG|\/adr\//.test(id)
+                    ? 0.3
+                    : 1,
           },
         },
       },

@@ -1,6 +1,10 @@
+import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { ask, startOutsideStage } from '../support/a2a/outside-stage.ts';
+import { ways } from '../support/a2a/a2a-client.ts';
+import { answerIn, showThatMessagesAreAskedOnce } from '../support/a2a/asked-once.ts';
+import { ask, startOutsideStage, tokenFile } from '../support/a2a/outside-stage.ts';
 import { startPeer } from '../support/a2a/peer.ts';
+import { signalbox } from '../support/cli/command-line.ts';
 import { eventsOf } from '../support/serve/serve-command.ts';
 
 /** The points at which `serve` dies, and how often the agent runs the message then: if it keeps its tasks, and if it forgets them. */
@@ -81,4 +85,110 @@ test('Many asks, while serve and the agent are killed in turn: each is answered 
   }
   await Promise.all(asks);
   for (const [text, answer] of answers) expect(answer).toBe(`heard: ${text}`);
+});
+
+test.each(ways.slice(1, -1))(
+  '$binding, version $version: an agent of another system is asked once per message, with its token.',
+  showThatMessagesAreAskedOnce,
+);
+
+test('An ask that is withdrawn while nobody serves the agent is canceled at the next start.', async () => {
+  await using stage = await startOutsideStage();
+  await using peer = await startPeer(stage.folder);
+  const run = await stage.serve(peer.url, ['--stop-timeout', '1ms']);
+  const walt = await stage.client('walt');
+  const withdrawal = new AbortController();
+  const withdrawn = ask(walt, 'wait for nothing', { signal: withdrawal.signal });
+  const wanted = ask(walt, 'wait');
+  await expect.poll(() => peer.texts()).toHaveLength(2);
+  run.kill('SIGTERM');
+  await run.ended;
+  withdrawal.abort();
+  expect((await withdrawn).status).toBe('cancelled');
+  await stage.serve(peer.url);
+  const { taskId } = (await peer.runs()).find(({ text }) => text === 'wait for nothing')!;
+  await expect.poll(() => peer.canceled()).toEqual([taskId]);
+  await peer.release();
+  expect(answerIn(await wanted)).toBe('heard: wait');
+  expect(await peer.texts()).toHaveLength(2);
+});
+
+test('A task that takes too long is canceled, and its message comes again.', async () => {
+  await using stage = await startOutsideStage();
+  await using peer = await startPeer(stage.folder);
+  const run = await stage.serve(peer.url, ['--turn-timeout', '500ms']);
+  const walt = await stage.client('walt');
+  const slow = ask(walt, 'wait');
+  await expect.poll(() => peer.canceled()).toHaveLength(2);
+  await peer.release();
+  expect(answerIn(await slow)).toBe('heard: wait');
+  expect(eventsOf(run, 'turn_ended')[0]).toMatchObject({ outcome: 'timed_out' });
+});
+
+test('A task that ends while it is canceled is answered.', async () => {
+  await using stage = await startOutsideStage();
+  await using peer = await startPeer(stage.folder);
+  const run = await stage.serve(peer.url, ['--turn-timeout', '500ms']);
+  const deaf = ask(await stage.client('walt'), 'deaf');
+  await expect.poll(() => peer.canceled()).toHaveLength(1);
+  await peer.release();
+  expect(answerIn(await deaf)).toBe('heard: deaf');
+  expect(await peer.texts()).toEqual(['deaf']);
+  expect(eventsOf(run, 'turn_ended')).toMatchObject([{ outcome: 'answered' }]);
+});
+
+test('Ends without an answer, large answers and parts that are no text are told as they are.', async () => {
+  await using stage = await startOutsideStage();
+  await using peer = await startPeer(stage.folder);
+  await stage.serve(peer.url);
+  const walt = await stage.client('walt');
+  for (const [body, reason] of [
+    ['fail now', 'is failed: the model is out of reach'],
+    ['reject this', 'is rejected: not my business'],
+  ] as const)
+    expect(await ask(walt, body)).toMatchObject({
+      status: 'undeliverable',
+      detail: expect.stringContaining(reason),
+    });
+  expect(await ask(walt, 'x'.repeat(150_000))).toMatchObject({
+    status: 'undeliverable',
+    detail: expect.stringContaining('HTTP 413'),
+  });
+  expect(answerIn(await ask(walt, 'link'))).toBe(
+    'heard: link\n{"url":"http://127.0.0.1:9/secret","mediaType":"text/plain"}',
+  );
+  expect(answerIn(await ask(walt, { city: 'Oslo' }))).toBe('heard: {"city":"Oslo"}');
+  expect(answerIn(await ask(walt, 'long'))).toMatch(/^\[137856 bytes before this were cut off\]\ny+$/);
+  expect(await peer.texts()).toHaveLength(5);
+});
+
+test.each([
+  [['--a2a', 'ftp://127.0.0.1/'], '--a2a needs an address with http:// or https://'],
+  [['--a2a', 'https://me:secret@example.com/'], '--a2a needs an address'],
+  [
+    ['--a2a', 'https://agents.example/', '--a2a-allow', 'http://api.example', '--a2a-token-file', 'TOKEN'],
+    'the token would go to http://api.example',
+  ],
+  [
+    ['--a2a', 'https://agents.example/', '--a2a-allow', 'https://api.example/x'],
+    "--a2a-allow: 'https://api.example/x' is no origin",
+  ],
+  [['--a2a', 'https://agents.example/', '--a2a-token-file', '/nowhere'], '--a2a-token-file: ENOENT'],
+  [
+    ['--a2a', 'https://agents.example/', '--permissions', 'ask'],
+    '--permissions is for a program on this machine',
+  ],
+  [['--a2a', 'https://agents.example/', '--', 'claude', '-p'], 'a command is for a program on this machine'],
+  [['--a2a-allow', 'https://agents.example', '--', 'cat'], '--a2a-allow is for an agent of another system'],
+  [[], 'which program takes the turns?'],
+])('worker serve %j is refused before anything connects.', async (args, message) => {
+  await using folder = await tempDir();
+  const token = await tokenFile(folder.path, 'secret');
+  const { code, stderr } = await signalbox(
+    ['worker', 'serve', '--agent', 'weather', ...args.map((one) => (one === 'TOKEN' ? token : one))],
+    { cwd: folder.path },
+  );
+  expect(stderr).toContain(message);
+  expect(stderr).not.toContain('secret@');
+  expect(code).not.toBe(0);
 });

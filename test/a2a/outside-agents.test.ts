@@ -1,37 +1,16 @@
-import type { RequestOutcome } from '@signalbox/client';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { ways } from '../support/a2a/a2a-client.ts';
+import { answerIn, showThatMessagesAreAskedOnce } from '../support/a2a/asked-once.ts';
 import { ask, startOutsideStage, tokenFile } from '../support/a2a/outside-stage.ts';
 import { startPeer } from '../support/a2a/peer.ts';
 import { signalbox } from '../support/cli/command-line.ts';
 import { eventsOf } from '../support/serve/serve-command.ts';
 
-const answerIn = (outcome: RequestOutcome): unknown =>
-  outcome.status === 'completed' ? outcome.reply.json : outcome;
-
-test.each(ways)(
+const [first, last] = [ways[0]!, ways.at(-1)!];
+test.each([first, last])(
   '$binding, version $version: an agent of another system is asked once per message, with its token.',
-  async (way) => {
-    await using stage = await startOutsideStage();
-    await using peer = await startPeer(stage.folder, { ...way, token: 'open-sesame' });
-    const run = await stage.serve(peer.url, [
-      '--a2a-token-file',
-      await tokenFile(stage.folder, 'open-sesame'),
-    ]);
-    const [walt, wim] = [await stage.client('walt'), await stage.client('wim')];
-    expect(answerIn(await ask(walt, 'hello', { id: 'same', thread: 'talk' }))).toBe('heard: hello');
-    expect(answerIn(await ask(walt, 'more', { thread: 'talk' }))).toBe('heard: more');
-    // Two senders may choose the same id.
-    expect(answerIn(await ask(wim, 'hello', { id: 'same' }))).toBe('heard: hello');
-    const [first, second, third] = await peer.runs();
-    expect(await peer.texts()).toEqual(['hello', 'more', 'hello']);
-    expect(second!.contextId).toBe(first!.contextId);
-    expect(third!.contextId).not.toBe(first!.contextId);
-    expect(first!.messageId).toMatch(/^same\./);
-    expect(third!.messageId).not.toBe(first!.messageId);
-    expect(eventsOf(run, 'turn_started')[1]).toMatchObject({ resumed: true });
-  },
+  showThatMessagesAreAskedOnce,
 );
 
 test('What an agent asks back is the reply, and belongs to the sender who got it.', async () => {
@@ -90,55 +69,6 @@ test('A withdrawn ask and the time limit cancel the task; a stop of serve leaves
   expect(await peer.canceled()).toHaveLength(1);
 });
 
-test('A task that takes too long is canceled, and its message comes again.', async () => {
-  await using stage = await startOutsideStage();
-  await using peer = await startPeer(stage.folder);
-  const run = await stage.serve(peer.url, ['--turn-timeout', '500ms']);
-  const walt = await stage.client('walt');
-  const slow = ask(walt, 'wait');
-  await expect.poll(() => peer.canceled()).toHaveLength(2);
-  await peer.release();
-  expect(answerIn(await slow)).toBe('heard: wait');
-  expect(eventsOf(run, 'turn_ended')[0]).toMatchObject({ outcome: 'timed_out' });
-});
-
-test('A task that ends while it is canceled is answered.', async () => {
-  await using stage = await startOutsideStage();
-  await using peer = await startPeer(stage.folder);
-  const run = await stage.serve(peer.url, ['--turn-timeout', '500ms']);
-  const deaf = ask(await stage.client('walt'), 'deaf');
-  await expect.poll(() => peer.canceled()).toHaveLength(1);
-  await peer.release();
-  expect(answerIn(await deaf)).toBe('heard: deaf');
-  expect(await peer.texts()).toEqual(['deaf']);
-  expect(eventsOf(run, 'turn_ended')).toMatchObject([{ outcome: 'answered' }]);
-});
-
-test('Ends without an answer, large answers and parts that are no text are told as they are.', async () => {
-  await using stage = await startOutsideStage();
-  await using peer = await startPeer(stage.folder);
-  await stage.serve(peer.url);
-  const walt = await stage.client('walt');
-  for (const [body, reason] of [
-    ['fail now', 'is failed: the model is out of reach'],
-    ['reject this', 'is rejected: not my business'],
-  ] as const)
-    expect(await ask(walt, body)).toMatchObject({
-      status: 'undeliverable',
-      detail: expect.stringContaining(reason),
-    });
-  expect(await ask(walt, 'x'.repeat(150_000))).toMatchObject({
-    status: 'undeliverable',
-    detail: expect.stringContaining('HTTP 413'),
-  });
-  expect(answerIn(await ask(walt, 'link'))).toBe(
-    'heard: link\n{"url":"http://127.0.0.1:9/secret","mediaType":"text/plain"}',
-  );
-  expect(answerIn(await ask(walt, { city: 'Oslo' }))).toBe('heard: {"city":"Oslo"}');
-  expect(answerIn(await ask(walt, 'long'))).toMatch(/^\[137856 bytes before this were cut off\]\ny+$/);
-  expect(await peer.texts()).toHaveLength(5);
-});
-
 test('Messages wait while the agent is away or refuses the token, and the reason is told.', async () => {
   await using stage = await startOutsideStage();
   await using peer = await startPeer(stage.folder, { token: 'right' });
@@ -161,28 +91,10 @@ test('Messages wait while the agent is away or refuses the token, and the reason
 });
 
 test.each([
-  [['--a2a', 'ftp://127.0.0.1/'], '--a2a needs an address with http:// or https://'],
-  [['--a2a', 'https://me:secret@example.com/'], '--a2a needs an address'],
   [
     ['--a2a', 'http://agents.example/', '--a2a-token-file', 'TOKEN'],
     'the token would go to http://agents.example without encryption',
   ],
-  [
-    ['--a2a', 'https://agents.example/', '--a2a-allow', 'http://api.example', '--a2a-token-file', 'TOKEN'],
-    'the token would go to http://api.example',
-  ],
-  [
-    ['--a2a', 'https://agents.example/', '--a2a-allow', 'https://api.example/x'],
-    "--a2a-allow: 'https://api.example/x' is no origin",
-  ],
-  [['--a2a', 'https://agents.example/', '--a2a-token-file', '/nowhere'], '--a2a-token-file: ENOENT'],
-  [
-    ['--a2a', 'https://agents.example/', '--permissions', 'ask'],
-    '--permissions is for a program on this machine',
-  ],
-  [['--a2a', 'https://agents.example/', '--', 'claude', '-p'], 'a command is for a program on this machine'],
-  [['--a2a-allow', 'https://agents.example', '--', 'cat'], '--a2a-allow is for an agent of another system'],
-  [[], 'which program takes the turns?'],
 ])('worker serve %j is refused before anything connects.', async (args, message) => {
   await using folder = await tempDir();
   const token = await tokenFile(folder.path, 'secret');

@@ -251,7 +251,7 @@ test('Every metric that an alert or the guide names is served, and the guide nam
   const served = Array.from(body.matchAll(/^# TYPE (\S+)/gm), ([, name]) => name);
   const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
   const guide = Array.from(
-    read('docs/guide/operations.md').matchAll(/^\| `(signalbox_\w+)`/gm),
+    read('docs/reference/monitoring.md').matchAll(/^\| `(signalbox_\w+)`/gm),
     ([, name]) => name,
   );
   expect(guide.sort()).toEqual(served.sort());

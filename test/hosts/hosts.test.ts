@@ -126,6 +126,16 @@ test('A call of another machine that waits for a person names its host, and runs
   expect((await calling).content).toEqual([{ type: 'text', text: expect.stringContaining('42') }]);
 });
 
+test('A hold on everything makes calls of another machine wait, and does not take its host away.', async () => {
+  await hub('hold', '--all', '--reason', 'look first');
+  const held = client.callTool({ name: 'mcp_render__echo', arguments: { message: 'held' } });
+  const waiting = async () => ((await hub('status')) as { orchestrator: object }).orchestrator;
+  await expect.poll(waiting, { timeout: 20_000 }).toMatchObject({ calls_held: 1 });
+  const { holds } = (await hub('holds')) as { holds: { id: string }[] };
+  await hub('release', holds[0]!.id);
+  expect((await held).content).toEqual([{ type: 'text', text: expect.stringContaining('held') }]);
+});
+
 test('The token of a host serves its label and answers, and the broker refuses everything else.', async () => {
   const { url } = site.hub.ready.broker;
   const text = await readFile(join(site.hub.directory, 'gpu.host.token'), 'utf8');

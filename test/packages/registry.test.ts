@@ -68,9 +68,12 @@ test('Packages that were published are installed by name, in an empty home: npm 
   const home = join(path, 'home');
   await mkdir(home);
   const { host } = new URL(registry.url);
-  await writeFile(join(home, '.npmrc'), `registry=${registry.url}\n//${host}/:_authToken=nobody\n`);
+  const userconfig = join(home, '.npmrc');
+  await writeFile(userconfig, `//${host}/:_authToken=nobody\n`);
   const npmEnv = {
     HOME: home,
+    npm_config_registry: registry.url,
+    npm_config_userconfig: userconfig,
     npm_config_cache: join(path, 'cache'),
     npm_config_prefix: join(path, 'global'),
   };

@@ -41,7 +41,7 @@ npm run bench -- --peers all --workloads all --rounds 5 --seconds 2 --full --wri
 
 ![Bars of the main rows](benchmarks.svg)`;
 
-const next = `Next: [how Signalbox compares](comparison.md) in what it does, and [what it promises](guide/reliability.md).`;
+const next = `Next: [how Signalbox compares](comparison.md) in what it does, and [what it promises](reference/reliability.md).`;
 
 function targets(benchmarks: Benchmarks): string {
   const rows = targetsOf(benchmarks);

@@ -187,7 +187,7 @@ export {
   roleSchema,
   wellKnownKinds,
 } from './names/name-schemas.ts';
-export { hasOwnLimits, hostRole, isPrivileged, servesCalls } from './names/privileged-roles.ts';
+export { hostRole, isOfSystem, isPrivileged, servesCalls } from './names/privileged-roles.ts';
 export { matchesPattern } from './names/star-pattern.ts';
 export {
   agentOfToken,

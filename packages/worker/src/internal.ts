@@ -36,7 +36,7 @@ export { checkTurnProgram } from './serve/program/check-program.ts';
 export { turnProgramOf } from './serve/program/program-table.ts';
 export type { TurnProgram } from './serve/program/turn-program.ts';
 export { planTurn, runTurn } from './serve/run-turn.ts';
-export { type RunTurn, type ServeAgentOptions, type ServedAgent, serveAgent } from './serve/serve-agent.ts';
+export { type ServeAgentOptions, type ServedAgent, serveAgent } from './serve/serve-agent.ts';
 export type { ServeEvent, ServeWarning, TurnOutcome } from './serve/serve-event.ts';
 export { openThreadSessions, type ThreadSessions } from './serve/thread-sessions.ts';
 export { outputKeeper } from './serve/turn-output.ts';

@@ -81,7 +81,7 @@ export async function runHostCampaign(options: {
     mailboxes: names.flatMap((name) => [`${name}-sender`, `${name}-reader`]),
     onDeath: (name, { code, signal }, stderr) => {
       // One whose session is over, or that lost its lead, ends by itself, and is started again.
-      const isFenced = /store_in_use|journal_in_use|lost_lead|database_restored/.test(stderr);
+      const isFenced = /store_in_use|journal_in_use|lost_lead|database_restored|taken_over/.test(stderr);
       if (isOver || signal === 'SIGKILL' || code === 0 || isFenced) return;
       deaths.push(`${name} ended with ${code ?? signal}: ${stderr.trim().slice(-300)}`);
     },

@@ -64,7 +64,7 @@ export function readmeProgram(): DocumentedProgram {
 
 /** Returns the programs of the guide on embedding. The second one uses the broker of the first, and waits for events without end. */
 export function embeddingPrograms(): DocumentedProgram[] {
-  const document = 'docs/guide/embedding.md';
+  const document = 'docs/reference/embedding.md';
   const [start, operate] = blocksOf(document, 'ts');
   const given = `import type { RunningBroker } from '@signalbox/daemon';\ndeclare const broker: RunningBroker;\n`;
   return [

@@ -8,7 +8,11 @@ import { createProgram } from '../program.ts';
 import { type CompletedCommand, commandTree } from './command-tree.ts';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
-const pages = ['README.md', 'deploy/prometheus/alerts.yml', ...globSync('docs/guide/*.md', { cwd: root })];
+const pages = [
+  'README.md',
+  'deploy/prometheus/alerts.yml',
+  ...globSync('docs/{guide,reference}/*.md', { cwd: root }),
+];
 
 /** The command lines in the code of a page, without their comments. The guide also quotes two messages that begin like one. */
 function commandLines(page: string): string[] {

@@ -62,7 +62,7 @@ export async function runDemo(flags: DemoFlags): Promise<void> {
     say(
       '',
       `All ${findings.length} points held, in ${seconds} s. Nothing was left running.`,
-      `Next: docs/guide/${isShared ? 'several-brokers' : 'five-minutes'}.md.`,
+      `Next: docs/${isShared ? 'reference/several-brokers' : 'guide/five-minutes'}.md.`,
     );
   }
 }

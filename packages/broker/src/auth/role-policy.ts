@@ -1,4 +1,4 @@
-import { agentOf, hostRole, isGroup } from '@signalbox/protocol';
+import { agentOf, hostRole, isGroup, isHostAgent } from '@signalbox/protocol';
 import type { TokenRegistry } from './token-registry.ts';
 
 /** The configurable rules of a role. An entry is a name, or the beginning of names followed by `*`. */
@@ -36,6 +36,8 @@ export function judgeDeliver(
   roles: Pick<TokenRegistry, 'rolesOf'>,
 ): Verdict {
   const isFinal = !ephemeral && (kind === 'reply' || kind === 'mcp_reply');
+  if (kind === 'mcp_request' && role !== 'orchestrator' && isHostAgent(agentOf(to)))
+    return { refusal: `'${to}' has a label and serves orchestrators only: ask the one without a label` };
   if (isPrivileged) return isFinal ? 'only_as_reply' : 'allowed';
   if (role === 'observer' && kind !== 'mcp_request')
     return { refusal: 'an observer only looks: it sends nothing but questions to an orchestrator' };

@@ -51,6 +51,10 @@ export function refuseToken(request: TokenRequest): TokenRefusal | undefined {
       : `the role '${role}' says it all`;
     return { code: 'bad_frame', field: 'approves', message: `${who}; leave 'approves' out` };
   }
+  if (approves && role === hostRole) {
+    const message = "an orchestrator with a label decides on nothing; leave 'approves' out";
+    return { code: 'bad_frame', field: 'approves', message };
+  }
   if (roles === undefined) return refuseHolder(agent, role);
   if (!isMintingPattern(agent)) {
     const message = `'roles' is for a minting token, and '${agent}' is no pattern such as ci-*; leave it out`;

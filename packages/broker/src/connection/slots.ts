@@ -1,4 +1,4 @@
-import { hasOwnLimits, type Limits } from '@signalbox/protocol';
+import { isOfSystem, type Limits } from '@signalbox/protocol';
 import { figure } from '@signalbox/protocol/internal';
 import type { RoleLimits } from '../limits/role-limits.ts';
 import type { Identity } from './handshake.ts';
@@ -31,7 +31,7 @@ export function refuseSlot(
     return `the agents of one minting token have all their places: ${figure(perMinter)} connections for role '${role}'; ${raise('perMinter')}`;
   }
   if (isRoomInAll(role, counts, limits.of(role).connections)) return undefined;
-  const kept = hasOwnLimits(role) ? '' : `, ${figure(reserved)} of them kept for operators and orchestrators`;
+  const kept = isOfSystem(role) ? '' : `, ${figure(reserved)} of them kept for operators and orchestrators`;
   return `the broker is full: ${figure(total)} connections${kept}; ${raise('total')}`;
 }
 
@@ -40,5 +40,5 @@ function isRoomInAll(
   { size, unprivileged }: ConnectionCounts,
   { total, reserved }: Limits['connections'],
 ): boolean {
-  return size < total && (hasOwnLimits(role) || unprivileged < total - reserved);
+  return size < total && (isOfSystem(role) || unprivileged < total - reserved);
 }

@@ -1,4 +1,4 @@
-import { hasOwnLimits } from '@signalbox/protocol';
+import { isOfSystem } from '@signalbox/protocol';
 import type { PresencePort } from '@signalbox/store';
 import type { Caller } from './caller.ts';
 import type { FailedPrograms } from './failed-programs.ts';
@@ -163,7 +163,7 @@ export class ConnectedCallers {
   }
 
   #count({ token, sender }: Caller, change: 1 | -1): void {
-    if (!hasOwnLimits(sender.role)) this.#unprivileged += change;
+    if (!isOfSystem(sender.role)) this.#unprivileged += change;
     countIn(this.#ofRoles, sender.role, change);
     countIn(this.#ofAgents, token.agent, change);
     countIn(this.#ofTokens, token.id, change);

@@ -1,4 +1,4 @@
-import { type Hold, type HoldsFrame, isPrivileged } from '@signalbox/protocol';
+import { type Hold, type HoldsFrame, isOfSystem } from '@signalbox/protocol';
 import { isOnAgent } from '@signalbox/protocol/internal';
 import { type AuditEvent, type HoldRecord, hasExpired, type TokenStore } from '@signalbox/store';
 import type { TokenRegistry } from '../auth/token-registry.ts';
@@ -83,7 +83,7 @@ export class Holds {
 
   /** Tells whether no hold is ever on an agent under a role. */
   isNeverHeld({ agent, role }: Holder): boolean {
-    return isPrivileged(role) || this.#deps.tokens.isNeverHeld(agent);
+    return isOfSystem(role) || this.#deps.tokens.isNeverHeld(agent);
   }
 
   /**

@@ -1,5 +1,5 @@
 import {
-  hasOwnLimits,
+  isOfSystem,
   type LimitEntry,
   type LimitGroup,
   type LimitOverrides,
@@ -45,7 +45,7 @@ export class RoleLimits {
   ): string {
     const { privileged }: LimitEntry = limitTable[group][name] as LimitEntry;
     const own = this.#own(role)?.[group] as Record<string, number | undefined> | undefined;
-    const isOwn = own?.[name] !== undefined || (privileged !== undefined && hasOwnLimits(role));
+    const isOwn = own?.[name] !== undefined || (privileged !== undefined && isOfSystem(role));
     return `${isOwn ? `roles.${role}.limits` : 'broker.limits'}.${group}.${name}`;
   }
 

@@ -6,7 +6,7 @@ import { brokerMetrics } from './broker-metrics.ts';
 
 const read = (path: string): string =>
   readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8').replace(/\r/g, '');
-const guide = read('docs/guide/operations.md');
+const guide = read('docs/reference/monitoring.md');
 const head = '| metric | labels | meaning |\n| --- | --- | --- |\n';
 
 function row({ name, help, labels = [] }: MetricInfo): string {

@@ -97,7 +97,7 @@ it('finds the patterns that match nothing', () => {
 });
 
 test('The guide lists these variables.', () => {
-  const guide = readFileSync(new URL('../../../../docs/guide/mcp-servers.md', import.meta.url), 'utf8');
+  const guide = readFileSync(new URL('../../../../docs/reference/mcp-servers.md', import.meta.url), 'utf8');
   const rows = variableGroups.map(
     ({ purpose, names }) => `| ${purpose} | ${names.map((name) => `\`${name}\``).join(', ')} |`,
   );

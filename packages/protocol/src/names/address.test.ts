@@ -32,7 +32,14 @@ it('reads agent ids and sub-inboxes, and nothing else', () => {
 });
 
 it('sees through separators in reserved names', () => {
-  for (const name of ['orchestrator', 'o_r-c.hestrator', 'sys.tem', 'operator.alice', 'op_erator-alice'])
+  for (const name of [
+    'orchestrator',
+    'o_r-c.hestrator',
+    'sys.tem',
+    'operator.alice',
+    'op_erator-alice',
+    'orchestrator.gpu',
+  ])
     expect(isReservedName(name), name).toBe(true);
   for (const name of ['orchestrator2', 'my-system', 'alice']) expect(isReservedName(name), name).toBe(false);
 });

@@ -9,8 +9,11 @@ export function isPrivileged(role: string): boolean {
  */
 export const hostRole = 'host';
 
-/** Tells whether a role has limits of its own, because its connections work for many agents. */
-export function hasOwnLimits(role: string): boolean {
+/**
+ * Tells whether a role is one of the system itself: operator, orchestrator, or orchestrator with a label. These have limits of their own, and
+ * no hold is on them.
+ */
+export function isOfSystem(role: string): boolean {
   return isPrivileged(role) || role === hostRole;
 }
 

@@ -1,4 +1,4 @@
-import { hasOwnLimits } from '../names/privileged-roles.ts';
+import { isOfSystem } from '../names/privileged-roles.ts';
 import { frameLimits } from './frame-limits.ts';
 
 const KiB = 1024;
@@ -324,7 +324,7 @@ export function limitsOf(
   forAll: LimitOverrides = {},
   ofRole: LimitOverrides = {},
 ): Limits {
-  const isAbove = role !== undefined && hasOwnLimits(role);
+  const isAbove = role !== undefined && isOfSystem(role);
   const limits = withOverrides(
     (entry, group, name) =>
       valueAt(ofRole, group, name) ??

@@ -12,7 +12,7 @@ export function refuseUnwakeable([program = '', ...words]: readonly string[]): v
   if (!wakeable.includes(clientOf(program) ?? ''))
     throw refusal(
       `'${basename(program)}' can't be woken; ${wakeable.join(', ')} can`,
-      'leave --wake out; docs/guide/worker-run.md says what else an idle agent can be told by',
+      'leave --wake out; docs/reference/agent-clis.md says what else an idle agent can be told by',
     );
   if (has('-p', '--print'))
     throw refusal(

@@ -65,6 +65,8 @@ export interface ServeAgentOptions {
   /** Returns a random number for the waits before retries: 0 ≤ value < 1. */
   random?: () => number;
   onEvent: (event: ServeEvent) => void;
+  /** Called when the inbox is held, with a way to ask about messages of it. */
+  onServing?: ((find: BrokerClient['find']) => Promise<void>) | undefined;
 }
 
 /** An agent whose program is started when mail arrives. */
@@ -161,6 +163,8 @@ async function serve(
   });
   if (kept) client.onRights((whose) => kept.rightsChanged(agent, whose));
   kept?.onChange(agent, (processes) => status.kept(processes));
+  // What fails now is tried again at the next start.
+  options.onServing?.((requests) => client.find(requests)).catch(() => {});
   onEvent({ event: 'serving', agent, role: client.role, pending: inbox.pending, command });
   const lost = await Promise.race([client.closed.then((reason) => ({ reason })), aborted(stopping)]);
   const unkept = kept?.close(agent);

@@ -16,7 +16,6 @@ import {
   outsideTurns,
   planTurn,
   processTokens,
-  type RunTurn,
   runRoots,
   runTurn,
   type ServeAgentOptions,
@@ -108,7 +107,7 @@ function refuseToKeep({ keep, session }: WorkerServeFlags, { kind }: RunIdentity
 
 /** Names what takes the turns, and makes each agent's turns. */
 interface Turns extends AsyncDisposable, Pick<ServeAgentOptions, 'command' | 'forgets' | 'takesAlone'> {
-  of(setup: AgentSetup): Promise<RunTurn>;
+  of(setup: AgentSetup): Promise<Pick<ServeAgentOptions, 'run' | 'onServing'>>;
 }
 
 /** Serves agents until this process is asked to end. Wrong usage is refused before anything connects or a token is issued. */
@@ -164,13 +163,10 @@ async function serveOutside(
         // Any member of a group may get the message of a member that died.
         const { tasks } = rememberedFiles(group === undefined ? setup : setups[0]!, group);
         const recipient = group ?? setup.agent;
-        return outsideTurns({
-          ...agent,
-          notes: await NotedTasks.open(tasks),
-          recipient,
-          turnTimeoutMs,
-          fault,
-        });
+        const notes = await NotedTasks.open(tasks);
+        const { run, withdrawUnwanted } = outsideTurns({ ...agent, notes, recipient, turnTimeoutMs, fault });
+        // The broker tells nothing of the messages of a group.
+        return group === undefined ? { run, onServing: withdrawUnwanted } : { run };
       },
       [Symbol.asyncDispose]: () => agent[Symbol.asyncDispose](),
     };
@@ -220,7 +216,7 @@ async function programTurns(
     forgets: turns.forgets,
     async of(setup) {
       const own = { ...options, setup: { ...setup, faceSocket: face?.socket } };
-      return (task, keeping) => runTurn(task, own, keeping);
+      return { run: (task, keeping) => runTurn(task, own, keeping) };
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
@@ -269,7 +265,7 @@ async function serveAll(
     // Any member may take the next message of a thread, and one at a time has it.
     const sessions = ofGroup ?? (await sessionsOf(setup));
     const keepOutput = outputKeeper(rememberedFiles(setup, flags.group).output);
-    agents.push(serveAgent({ ...options, setup, run: await turns.of(setup), sessions, keepOutput }));
+    agents.push(serveAgent({ ...options, setup, ...(await turns.of(setup)), sessions, keepOutput }));
   }
   try {
     return await ended(agents, flags.stopTimeout);

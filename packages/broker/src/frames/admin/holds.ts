@@ -1,4 +1,4 @@
-import { type AdminParams, furtherCosts, type Hold, isPrivileged, maxHolds } from '@signalbox/protocol';
+import { type AdminParams, furtherCosts, type Hold, isOfSystem, maxHolds } from '@signalbox/protocol';
 import { holdSubject, holdText } from '@signalbox/protocol/internal';
 import { nearestNames } from '../../auth/nearest-names.ts';
 import { type Caller, callerEvent } from '../caller.ts';
@@ -85,7 +85,7 @@ function refuseHold({ on, name = '', unchecked }: AdminParams<'hold'>, deps: Dep
     return { code: 'quota_exceeded', message };
   }
   if (on === 'role') {
-    if (isPrivileged(name)) return neverHeld(`the role '${name}'`, 'params.name');
+    if (isOfSystem(name)) return neverHeld(`the role '${name}'`, 'params.name');
     if (unchecked || groups.has(`role:${name}`)) return undefined;
     const known = [...groups.addresses()].flatMap((one) => (one.startsWith('role:') ? one.slice(5) : []));
     return unknown(`no token or configuration names the role '${name}'`, nearestNames(name, known));

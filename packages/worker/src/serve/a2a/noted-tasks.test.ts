@@ -8,8 +8,8 @@ test('Notes are there again, broken ones are none, and old ones are forgotten.',
   await using folder = await mkdtempDisposable(join(tmpdir(), 'noted-tasks-'));
   const place = { thread: 'talk', from: 'walt' };
   const notes = await NotedTasks.open(folder.path);
-  await notes.noteTask('one', { contextId: 'c', taskId: 't' });
-  await notes.noteTask('two', { contextId: 'c' });
+  await notes.noteTask('one', { id: 'one', from: 'walt', contextId: 'c', taskId: 't' });
+  await notes.noteTask('two', { id: 'two', from: 'walt', contextId: 'c' });
   await notes.noteQuestion(place, { contextId: 'c', taskId: 't', mark: 'm' });
   const [broken] = (await readdir(folder.path)).filter((name) => name.startsWith('task-'));
   await writeFile(join(folder.path, broken!), '{"contextId":');

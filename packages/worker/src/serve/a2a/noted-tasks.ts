@@ -11,6 +11,9 @@ const id = z.string().max(maxIdLength);
 
 /** The note of a message for an agent of another system. A note without a task says that the message is being sent. */
 const taskSchema = z.object({
+  /** The message and its sender. */
+  id: z.string(),
+  from: z.string(),
   contextId: id,
   taskId: id.optional(),
   /** The question of a task that the message answers. */
@@ -73,6 +76,13 @@ export class NotedTasks {
       for (const { path } of old) await rm(path, { force: true, recursive: false }).catch(() => {});
     }
     return new NotedTasks(directory);
+  }
+
+  /** Returns all notes of messages. */
+  async tasks(): Promise<NotedTask[]> {
+    const names = (await readdir(this.#directory)).filter((name) => name.startsWith('task-'));
+    const notes = await Promise.all(names.map((name) => this.#read(join(this.#directory, name), taskSchema)));
+    return notes.filter((note) => note !== undefined);
   }
 
   async task(messageId: string): Promise<NotedTask | undefined> {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { BrokerClient } from '@signalbox/client';
 import { startTimer as nodeTimer, type StartTimer } from '@signalbox/client/internal';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import { backoffMs, type Fault, late, longestTimerMs, noFault, within } from '@signalbox/serving';
@@ -22,6 +23,13 @@ export interface OutsideTurnsOptions {
   fault?: Fault | undefined;
 }
 
+/** An agent of another system, as `worker serve` uses it. */
+export interface OutsideTurns {
+  run(task: TurnTask): Promise<TurnEnd>;
+  /** Cancels the tasks of messages that ended while nobody served them. `find` asks the broker. Rejects if either can't be asked. */
+  withdrawUnwanted(find: BrokerClient['find']): Promise<void>;
+}
+
 /** The waits between two looks at a task, and the shortest one while a stream tells of it. */
 const pollPolicy = { firstMs: 50, longestMs: 10_000, jitter: 0.2 };
 const followedMs = 2_000;
@@ -42,7 +50,7 @@ const unwanted = ['aborted', 'timed_out', 'stopped_by_operator'];
  * Runs turns of an agent of another system, over A2A. A message is one task there, and its note says how far it is: on the disk before the
  * message leaves, and with the task's id before its end is waited for. So the next turn of the message goes on with its task.
  */
-export function outsideTurns(options: OutsideTurnsOptions): (task: TurnTask) => Promise<TurnEnd> {
+export function outsideTurns(options: OutsideTurnsOptions): OutsideTurns {
   let connecting: Promise<Peer> | undefined;
   const connect = async (signal: AbortSignal): Promise<Peer> => {
     connecting ??= options.connect();
@@ -56,13 +64,38 @@ export function outsideTurns(options: OutsideTurnsOptions): (task: TurnTask) => 
       throw thrown;
     }
   };
-  return async (task) => {
-    const turn = new OutsideTurn(task, { ...options, connect });
-    const end = await turn.run();
-    // Its card may have changed.
-    if (!end.answer) connecting = undefined;
-    return end;
+  return {
+    async run(task) {
+      const turn = new OutsideTurn(task, { ...options, connect });
+      const end = await turn.run();
+      // Its card may have changed.
+      if (!end.answer) connecting = undefined;
+      return end;
+    },
+    async withdrawUnwanted(find) {
+      const { notes, recipient } = options;
+      for (const { id, from, contextId, taskId, answer } of await notes.tasks()) {
+        const [state] = await find([{ agent: from, id }]);
+        if (state === 'open' || state === 'orphaned' || state === 'ambiguous') continue;
+        const messageId = messageIdOf({ id, from }, recipient);
+        if (answer === undefined) {
+          const signal = AbortSignal.timeout(cancelMs);
+          const peer = await connect(signal);
+          const there = taskId ?? (await peer.find({ contextId, messageId }, signal))?.id;
+          if (there !== undefined) await peer.cancel(there, signal);
+        }
+        await notes.forgetTask(messageId);
+      }
+    },
   };
+}
+
+/**
+ * Returns the id of a message at the agent. Senders choose the ids of their messages, and an agent may answer the second message of an id
+ * with its answer to the first.
+ */
+function messageIdOf({ id, from }: { id: string; from: string }, recipient: string): string {
+  return `${id}.${hashOf(recipient, from, id).slice(0, 12)}`;
 }
 
 type Failed = Pick<TurnEnd, 'problem'> & Partial<TurnEnd>;
@@ -80,6 +113,7 @@ interface TurnOptions extends Omit<OutsideTurnsOptions, 'connect'> {
 class OutsideTurn {
   readonly #task: TurnTask;
   readonly #options: TurnOptions;
+  readonly #sent: { id: string; from: string };
   readonly #key: string;
   readonly #fault: Fault;
   readonly #tail = new OutputTail();
@@ -91,8 +125,8 @@ class OutsideTurn {
     const { id = '', from = '' } = task.messages[0] ?? {};
     this.#task = task;
     this.#options = options;
-    // Senders choose the ids of their messages, and an agent may answer the second message of an id with its answer to the first.
-    this.#key = `${id}.${hashOf(options.recipient, from, id).slice(0, 12)}`;
+    this.#sent = { id, from };
+    this.#key = messageIdOf(this.#sent, options.recipient);
     this.#fault = options.fault ?? noFault;
     this.#signal = AbortSignal.any([task.signal, this.#late.signal]);
   }
@@ -145,7 +179,7 @@ class OutsideTurn {
     const question = await notes.question(this.#place);
     const contextId = question?.contextId ?? this.#noted?.contextId ?? this.#task.session ?? randomUUID();
     const answers = question && { taskId: question.taskId, mark: question.mark };
-    await this.#note({ contextId, ...(answers && { answers }) });
+    await this.#note({ ...this.#sent, contextId, ...(answers && { answers }) });
     this.#fault('serve.task.noted');
     const [message] = this.#task.messages;
     const sending = { messageId: this.#key, contextId, body: message?.body };
@@ -156,7 +190,7 @@ class OutsideTurn {
       if (!(thrown instanceof PeerError && thrown.kind === 'gone')) throw thrown;
       this.#task.onWarning('session_lost', `${thrown.message}; a task of its own begins`);
       await notes.forgetQuestion(this.#place);
-      await this.#note({ contextId });
+      await this.#note({ ...this.#sent, contextId });
       sent = await peer.send(sending, this.#signal);
     }
     this.#fault('serve.task.sent');
