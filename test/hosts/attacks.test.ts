@@ -106,3 +106,10 @@ test('A host that came over the network is sent its calls by the broker, whateve
   // What comes on a lane may not wait.
   expect(ways).toEqual(Array.from({ length: 8 }, () => true));
 });
+
+test('A host stores nothing at the orchestrator but replies to its requests.', async () => {
+  for (const kind of ['progress', 'mcp_reply']) {
+    const message = { to: 'orchestrator', kind, correlationId: 'not-asked', body: {} };
+    await expect(host.deliver(message)).rejects.toMatchObject({ code: 'forbidden' });
+  }
+});

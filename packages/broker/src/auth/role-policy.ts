@@ -41,7 +41,7 @@ export function judgeDeliver(
   if (isPrivileged) return isFinal ? 'only_as_reply' : 'allowed';
   if (role === 'observer' && kind !== 'mcp_request')
     return { refusal: 'an observer only looks: it sends nothing but questions to an orchestrator' };
-  if (role === hostRole) return judgeHost({ kind, to, isFinal }, roles);
+  if (role === hostRole) return judgeHost({ kind, to, ephemeral }, roles);
   if (kind === 'reply' || kind === 'progress') return isFinal ? 'only_as_reply' : 'only_as_answer';
   if (kind === 'mcp_request') {
     if (isOrchestrator(agentOf(to), roles)) return 'allowed';
@@ -57,13 +57,13 @@ export function judgeDeliver(
   return isFinal ? 'only_as_reply' : 'allowed';
 }
 
-/** An orchestrator with a label answers others: requests that are stored, and questions that are not. */
+/** An orchestrator with a label answers others: requests that are stored, and questions that are not. Nothing else of it is stored. */
 function judgeHost(
-  { kind, to, isFinal }: { kind: string; to: string; isFinal: boolean },
+  { kind, to, ephemeral }: { kind: string; to: string; ephemeral: boolean },
   roles: Pick<TokenRegistry, 'rolesOf'>,
 ): Verdict {
-  const isAnswer = kind === 'mcp_reply' || kind === 'progress';
-  if (isAnswer && isFinal) return 'only_as_reply';
+  if (kind === 'mcp_reply' && !ephemeral) return 'only_as_reply';
+  const isAnswer = (kind === 'mcp_reply' || kind === 'progress') && ephemeral;
   if (isAnswer && isOrchestrator(agentOf(to), roles)) return 'allowed';
   return {
     refusal: `an orchestrator with a label only answers orchestrators, and sends no '${kind}' to '${to}'`,
