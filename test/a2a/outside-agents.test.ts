@@ -84,7 +84,8 @@ test('Messages wait while the agent is away or refuses the token, and the reason
   await expect.poll(() => eventsOf(run, 'program_failing')).toHaveLength(1);
   await peer.start();
   await expect.poll(() => eventsOf(run, 'turn_ended').at(-1)?.reason).toBe(`${host} answered HTTP 401`);
-  await tokenFile(stage.folder, 'right');
+  // As token issue writes it, with the address of its broker.
+  await tokenFile(stage.folder, 'right\nws://127.0.0.1:7420');
   expect(answerIn(await waiting)).toBe('heard: hello');
   expect(eventsOf(run, 'program_works')).toHaveLength(1);
   expect(eventsOf(run, 'turn_started').at(-1)).toMatchObject({ messages: [{ attempt: 1 }] });

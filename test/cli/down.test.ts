@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { jsonOf } from '../support/cli/command-line.ts';
@@ -24,6 +24,13 @@ test('up --detach returns when all is ready, and down ends it with all its proce
 
   const running = processesOn(site.data);
   expect(running.length).toBeGreaterThan(3);
+  // Another project that means the same data directory ends nothing by mistake.
+  writeFileSync(join(site.cwd, 'other.yaml'), `broker: { data: ${JSON.stringify(site.data)} }\n`);
+  expect(await site.run('down', '--config', 'other.yaml')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/runs .*signalbox\.yaml, not .*other\.yaml\n.*signalbox down --data /),
+  });
+  expect(running.every(isRunning)).toBe(true);
   const ended = jsonOf(await site.run('down', '--json')) as { ended: number[] };
   expect(ended.ended).toEqual(expect.arrayContaining([up.pid, up.broker.pid, up.orchestrator.pid]));
   expect([up.pid, ...running].filter(isRunning)).toEqual([]);

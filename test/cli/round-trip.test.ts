@@ -43,6 +43,33 @@ test('tools call gives the whole reply as JSON, and its text to people.', async 
   expect(file).toMatchObject({ code: 0, stdout: expect.stringContaining('hello from a file') });
 });
 
+test('An ask is answered from a shell by the name of its sender.', async () => {
+  const walt = await workspace.agent('walt', 'writer');
+  const rosa = await workspace.agent('rosa', 'writer');
+  const asked = workspace.run(['ask', 'walt', 'how far?', '--timeout', '60s'], rosa.env);
+  const waiting = async () =>
+    (jsonOf(await workspace.run(['inbox', '--json'], walt.env)) as { messages: { id: string }[] }).messages;
+  await expect.poll(waiting).toHaveLength(1);
+  const [{ id }] = (await waiting()) as [{ id: string }];
+  const listed = await workspace.run(['inbox'], walt.env);
+  expect(listed.stdout).toContain('Answer an ask or task: signalbox send FROM TEXT --reply-to ID');
+  expect(await workspace.run(['send', 'rosa', 'five miles', '--reply-to', id], walt.env)).toMatchObject({
+    code: 0,
+  });
+  expect(await asked).toMatchObject({ code: 0, stdout: 'five miles\n' });
+
+  // One that was taken is answered by the line that is printed with it.
+  const again = workspace.run(['ask', 'walt', 'and back?', '--timeout', '60s'], rosa.env);
+  await expect.poll(waiting).toHaveLength(2);
+  const taken = await workspace.run(['inbox', '--take'], walt.env);
+  const [, address, last] =
+    /Answer it: signalbox send '?(rosa#[^' ]+)'? TEXT --reply-to (\S+)\n\n2 messages/.exec(taken.stdout)!;
+  expect(await workspace.run(['send', address!, 'as far', '--reply-to', last!], walt.env)).toMatchObject({
+    code: 0,
+  });
+  expect(await again).toMatchObject({ code: 0, stdout: 'as far\n' });
+});
+
 test('ask prints the answer; one that nobody answers is withdrawn and exits 75.', async () => {
   const token = parseTokenFile(
     await readFile(join(workspace.directory, 'researcher-1.token'), 'utf8'),

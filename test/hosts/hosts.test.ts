@@ -1,9 +1,10 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
 import { connectBroker } from '@signalbox/client';
+import { tempDir } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { jsonOf } from '../support/cli/command-line.ts';
+import { jsonOf, signalbox } from '../support/cli/command-line.ts';
 import { everything, type Site, startSite } from '../support/hosts/hosts.ts';
 
 const long = 'trigger-long-running-operation';
@@ -140,6 +141,16 @@ test('The token of a host serves its label and answers, and the broker refuses e
   const { url } = site.hub.ready.broker;
   const text = await readFile(join(site.hub.directory, 'gpu.host.token'), 'utf8');
   const token = /sbx_\S+/.exec(text)![0];
+  // Without its label it is refused before there are files that a later start would miss.
+  await using elsewhere = await tempDir();
+  const file = join(elsewhere.path, 'gpu.token');
+  await writeFile(file, token);
+  const start = ['orchestrator', '--url', url, '--token-file', file, '--data', join(elsewhere.path, 'state')];
+  expect(await signalbox(start, { cwd: elsewhere.path })).toMatchObject({
+    code: 77,
+    stderr: expect.stringContaining('--host LABEL'),
+  });
+  expect(await readdir(elsewhere.path)).toEqual(['gpu.token']);
   for (const agent of ['orchestrator', 'orchestrator.lab', 'rosa'])
     await expect(connectBroker({ url, token, agent })).rejects.toMatchObject({ code: 'forged_sender' });
   await using host = await connectBroker({ url, token, agent: 'orchestrator.gpu#look' });

@@ -1,3 +1,5 @@
+import { realpathSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { BrokerFacts } from '@signalbox/broker/files';
 import { builtInConfig, findConfig } from '@signalbox/daemon/config/internal';
 import { brokerKeeper, dataDirectory, runningBroker } from '@signalbox/daemon/data-directory';
@@ -20,9 +22,11 @@ const longestEndMs = 60_000;
 
 /** Ends the `signalbox up` of a data directory, and resolves when all its processes have ended. */
 export async function down(flags: DownFlags): Promise<void> {
-  const dataDir = await directoryOf(flags);
+  const { dataDir, file } = await placeOf(flags);
   const all = await allProcesses();
   const facts = runningBroker(dataDir);
+  if (flags.data === undefined && facts?.config !== undefined && !isSameFile(facts.config, file))
+    throw othersSystem(dataDir, facts.config, file);
   const children = all.filter((one) => one.pid === facts?.pid || isChildOf(one, dataDir));
   const up = all.find((one) => isUp(one) && children.some(({ parent }) => parent === one.pid));
   if (!up && facts && !isOrphan(facts, all)) {
@@ -51,10 +55,30 @@ function endText(dataDir: string, up: ListedProcess | undefined, ended: readonly
   return `ended signalbox up on ${dataDir}: process ${up.pid} with ${partsOf(ended)}`;
 }
 
-async function directoryOf({ config: named, data }: DownFlags): Promise<string> {
-  if (data !== undefined) return dataDirectory(data, builtInConfig());
+/** Finds the data directory, and the configuration that says where it is, if there is one. */
+async function placeOf({ config: named, data }: DownFlags): Promise<{ dataDir: string; file?: string }> {
+  if (data !== undefined) return { dataDir: dataDirectory(data, builtInConfig()) };
   const warn = (text: string): void => printNotes(`signalbox: ${text}`);
-  return dataDirectory(undefined, await loadBrokerPlace(findConfig(named), { env: process.env, warn }));
+  const found = findConfig(named);
+  const dataDir = dataDirectory(undefined, await loadBrokerPlace(found, { env: process.env, warn }));
+  return { dataDir, ...(found && { file: found.file }) };
+}
+
+function isSameFile(one: string, other: string | undefined): boolean {
+  try {
+    return other !== undefined && realpathSync(one) === realpathSync(other);
+  } catch {
+    // The one that it runs may be gone.
+    return resolve(one) === (other && resolve(other));
+  }
+}
+
+/** Configurations that name no data directory share one, so that this one may never have run there. */
+function othersSystem(dataDir: string, runs: string, file: string | undefined): SignalboxError {
+  const here = file === undefined ? 'and there is no signalbox.yaml here' : `not ${file}`;
+  return new SignalboxError('other_config', `signalbox up on ${dataDir} runs ${runs}, ${here}`, {
+    details: { hint: `to end it all the same: signalbox down --data ${dataDir}` },
+  });
 }
 
 /** Names the parts that ran as processes. */

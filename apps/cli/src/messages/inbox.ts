@@ -103,7 +103,14 @@ async function list(flags: InboxFlags): Promise<void> {
   const first = more
     ? `The first ${messages.length}, still waiting, and there are more: see --limit.`
     : `${count(messages.length, 'message')}, still waiting.`;
-  printLines(messageTable(messages), '', first, ...(flags.of === undefined ? [howToRead(flags)] : []));
+  const isAsked = flags.of === undefined && messages.some(({ kind }) => questions.has(kind));
+  printLines(
+    messageTable(messages),
+    '',
+    first,
+    ...(flags.of === undefined ? [howToRead(flags)] : []),
+    ...(isAsked ? [`Answer an ask or task: ${howToAnswer('FROM', 'ID', flags)}`] : []),
+  );
 }
 
 async function take(flags: InboxFlags): Promise<void> {
@@ -112,7 +119,7 @@ async function take(flags: InboxFlags): Promise<void> {
   const show = async (messages: readonly Message[]): Promise<void> => {
     shown += messages.length;
     if (together) printJson({ messages: messages.map(withParsedBody) });
-    else for (const message of messages) printLines(wholeMessage(message, Date.now()), '');
+    else for (const message of messages) printLines(takenLines(message, flags), '');
     await printed();
   };
   const { left, agent } = await withClient(
@@ -141,6 +148,21 @@ function howToRead(flags: InboxFlags): string {
     shellWords('signalbox', 'inbox', ...words, ...sameConnection(flags)),
   );
   return `Read one whole: ${show}   Read all and take them from the inbox: ${take}`;
+}
+
+/** The kinds of messages whose senders wait for an answer. */
+const questions = new Set(['ask', 'task']);
+
+function howToAnswer(to: string, id: string, flags: InboxFlags): string {
+  return `${shellWords('signalbox', 'send', to)} TEXT ${shellWords('--reply-to', id, ...sameConnection(flags))}`;
+}
+
+/** A message that leaves the inbox, with the way to answer it from now on. */
+function takenLines(message: Message, flags: InboxFlags): string[] {
+  const { id, kind, from } = message;
+  const lines = wholeMessage(message, Date.now());
+  if (questions.has(kind)) lines.push('', `Answer it: ${howToAnswer(from.address, id, flags)}`);
+  return lines;
 }
 
 function messageTable(messages: readonly Message[]): string[] {

@@ -1,4 +1,4 @@
-import type { Receipt } from '@signalbox/client';
+import type { BrokerClient, Receipt } from '@signalbox/client';
 import { idSchema, isGroup, kindSchema, SignalboxError } from '@signalbox/protocol';
 import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
 import { type ConnectionFlags, sameConnection } from '../connection/connection.ts';
@@ -6,6 +6,7 @@ import { formatDuration } from '../terminal/duration.ts';
 import { count, printJson, printLines, printNotes } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { textArgument } from './text-argument.ts';
+import { findWaiting } from './waiting-messages.ts';
 import { whyWaiting, whyWaitingLines, withRecipientHint } from './why-waiting.ts';
 
 /** The options of `signalbox send`. `ttl` in milliseconds. */
@@ -37,9 +38,10 @@ export async function send(to: string, argument: string, flags: SendFlags): Prom
   const body = await textArgument(argument);
   const kind = flags.kind ?? (flags.replyTo === undefined ? 'note' : 'reply');
   const deliver = async ({ client }: ConnectedClient) => {
+    const waiter = kind === 'reply' ? await askerOf(client, to, flags.replyTo) : undefined;
     const waiting = notBeforeMs === undefined && !flags.all ? await whyWaiting(client, to) : undefined;
     const receipt = await client.deliver({
-      to,
+      to: waiter ?? to,
       kind,
       body,
       ...(flags.id !== undefined && { id: flags.id }),
@@ -60,6 +62,24 @@ export async function send(to: string, argument: string, flags: SendFlags): Prom
   printLines(...receiptLines(to, receipt, flags), ...dueLines(to, receipt, notBeforeMs, flags));
   const reasons = whyWaitingLines(to, waiting, Date.now());
   if (reasons.length > 0) printNotes(...reasons);
+}
+
+/**
+ * Finds the address that waits for the answer to a question in the own inbox: an agent may have several. `undefined` if `to` is an address
+ * already, or the question does not wait any more.
+ */
+async function askerOf(
+  client: BrokerClient,
+  to: string,
+  id: string | undefined,
+): Promise<string | undefined> {
+  if (id === undefined || to.includes('#') || isGroup(to)) return undefined;
+  try {
+    return (await findWaiting(client, client.agent, { id, from: to })).from.address;
+  } catch (error) {
+    if (error instanceof SignalboxError && error.code === 'unknown_message') return undefined;
+    throw error;
+  }
 }
 
 /** Tells what became of a message. */

@@ -264,6 +264,7 @@ async function startParts(
 ): Promise<Parts> {
   const { config, inForce, url, insecure = false, ca, log, signal, label } = options;
   const dataDir = label === undefined ? options.dataDir : labelDirectory(options.dataDir, label);
+  if (options.token !== undefined) await checkToken(options, options.token);
   // Beside a broker on another machine it is new.
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const { tracing, fault = noFault } = options;
@@ -348,6 +349,41 @@ async function startParts(
   remote.follow();
   const rules = resources.use(new RulesInForce(config, host, orchestrator));
   return { host, client, journal, orchestrator, rules, reloadCapabilities: sources.reloadCapabilities };
+}
+
+/** Rejects if the broker refuses a token that was given, before files are made and servers started for it. */
+async function checkToken(
+  {
+    config,
+    url,
+    insecure = false,
+    ca,
+    label,
+    signal,
+  }: Pick<Parameters<typeof startParts>[1], 'config' | 'url' | 'insecure' | 'ca' | 'label' | 'signal'>,
+  token: string,
+): Promise<void> {
+  const { id: agent } = config.orchestrator;
+  try {
+    await using _client = await connectBroker({
+      url,
+      insecure,
+      ...(ca !== undefined && { ca }),
+      token,
+      agent,
+      signal,
+    });
+  } catch (thrown) {
+    if (!(thrown instanceof SignalboxError) || thrown.code !== 'forged_sender') throw thrown;
+    const hint =
+      label === undefined
+        ? 'if the token is that of a host, say which one: --host LABEL'
+        : `a token for this host: signalbox token issue --host ${label} --out FILE`;
+    throw new SignalboxError(thrown.code, thrown.message, {
+      cause: thrown,
+      details: { ...thrown.details, hint },
+    });
+  }
 }
 
 /** Opens the journal: beside the messages if these are in a database, or else in the data directory. */

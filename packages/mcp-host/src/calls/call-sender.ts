@@ -100,7 +100,9 @@ export class CallSender {
       const { redactResult } = target;
       const { requestState: state } = answered;
       const waiting = isRunningCallState(state) ? this.#deps.waiting.find(state) : undefined;
-      if (waiting) this.#deps.waiting.targets.set(waiting, target);
+      // The state of another call, which a server may know from its caller, changes nothing of that call.
+      if (waiting && !this.#deps.waiting.targets.has(waiting))
+        this.#deps.waiting.targets.set(waiting, target);
       const result = withNamedQuestions(target.name, withoutOwnMeta(answered));
       return { result: redactResult ? redactResult(result) : result };
     }

@@ -103,8 +103,11 @@ export async function namedHere({ host }: Pick<HostedDeps, 'host'>, body: CallRe
   const { server } = body.hosted;
   const name = host.nameOf(server, body.tool);
   if (name !== undefined) return { ...body, tool: name };
-  await host.inventory();
-  return { ...body, tool: host.nameOf(server, body.tool) ?? mcpToolName(server, body.tool) };
+  const { origins } = await host.inventory();
+  const guess = host.nameOf(server, body.tool) ?? mcpToolName(server, body.tool);
+  // A name that is another server's tool would call that one; this one names no tool.
+  const isOthers = (origins.get(guess)?.server ?? server) !== server;
+  return { ...body, tool: isOthers ? `${server}:${body.tool}` : guess };
 }
 
 /** Asks a server for a resource, a prompt or a completion. The orchestrator that passes the request on has judged it. Never rejects. */

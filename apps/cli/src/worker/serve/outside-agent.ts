@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createGuardedFetch } from '@signalbox/mcp-host/guarded-fetch';
-import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { messageOf, parseTokenFile, SignalboxError } from '@signalbox/protocol';
 import { isSafeForToken, type Peer, PeerError, peerFetch } from '@signalbox/worker/internal';
 import type { SetupFlags } from '../run/flags.ts';
 
@@ -93,11 +93,13 @@ function originIn(text: string): string {
 function tokenIn(file: string): string {
   let text: string;
   try {
-    text = readFileSync(file, 'utf8').trim();
+    text = readFileSync(file, 'utf8');
   } catch (cause) {
     throw refusal(`--a2a-token-file: ${messageOf(cause)}`, 'name a file that holds the token', cause);
   }
-  if (tokenPattern.test(text)) return text;
+  // A file that token issue wrote has the broker's address on a second line.
+  const token = parseTokenFile(text)?.token;
+  if (token !== undefined && tokenPattern.test(token)) return token;
   throw refusal(`--a2a-token-file: ${file} does not hold one token`, 'write the token alone, on one line');
 }
 
