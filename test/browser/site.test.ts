@@ -55,8 +55,8 @@ test('The documents are a site of static files: a reader goes from page to page,
     await page.getByRole('heading', { level: 1, name: /group/i }).waitFor();
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByRole('searchbox').fill('hold a tool');
-    await page.locator('.result', { hasText: 'Hold:' }).first().click();
-    await page.getByRole('heading', { level: 1, name: /^Hold/ }).waitFor();
+    await page.locator('.result', { hasText: 'Approvals and holds' }).first().click();
+    await page.getByRole('heading', { level: 1, name: /^Approvals and holds/ }).waitFor();
     expect(problems).toEqual([]);
   } finally {
     await rm(folder, { recursive: true });
