@@ -10,7 +10,7 @@ let client: Client;
 let token: string;
 let host: BrokerClient;
 /** What the host answers to the next calls. */
-let answer: (request: ServedRequest) => object = () => ({});
+let answer: (request: ServedRequest) => object | Promise<object> = () => ({});
 
 /** Plays a host that somebody else has taken over: it has the token of a label, and answers what it likes. */
 beforeAll(async () => {
@@ -31,7 +31,7 @@ beforeAll(async () => {
     const { op, list } = request.json as { op: string; list?: string };
     const kind = 'mcp_reply';
     if (op === 'hosted') return { kind, body: { data: { servers: [ready('render'), ready('here')] } } };
-    if (op !== 'hosted_list') return { kind, body: answer(request) };
+    if (op !== 'hosted_list') return { kind, body: await answer(request) };
     return { kind, body: { data: { entries: list === 'tools' ? tools : [], more: false } } };
   };
   await host.serve(['mcp_request'], serve, { lanes: join(site.hub.directory, 'state', 'named.sock') });
@@ -78,7 +78,9 @@ test('The words of an error of a host are as short as those of a server.', async
 test('Reports of a host that are no progress and no log messages reach nobody, and the others do.', async () => {
   const problems: string[] = [];
   client.onerror = (error) => problems.push(String(error));
-  answer = (request) => {
+  // Progress that comes after the result is dropped.
+  const { promise: lastSeen, resolve: seeLast } = Promise.withResolvers<void>();
+  answer = async (request) => {
     for (const body of [
       { progress: 1, total: 'all', message: { a: 1 } },
       { progress: 'none' },
@@ -88,10 +90,15 @@ test('Reports of a host that are no progress and no log messages reach nobody, a
       { progress: 2, total: 3, message: 'two' },
     ])
       request.progress(body);
+    await lastSeen;
     return { result: { content: [{ type: 'text', text: 'done' }] } };
   };
   const steps: unknown[] = [];
-  expect(await paint({ onprogress: (step: unknown) => steps.push(step) })).toContain('done');
+  const onprogress = (step: { progress: number }): void => {
+    steps.push(step);
+    if (step.progress === 2) seeLast();
+  };
+  expect(await paint({ onprogress })).toContain('done');
   expect(steps).toEqual([{ progress: 1 }, { progress: 2, total: 3, message: 'two' }]);
   expect(problems).toEqual([]);
 });
