@@ -55,6 +55,9 @@ test('An ask is answered from a shell by the name of its sender.', async () => {
   expect(listed.stdout).toContain('Answer an ask or task: signalbox send FROM TEXT --reply-to ID');
   expect(await workspace.run(['send', 'rosa', 'five miles', '--reply-to', id], walt.env)).toMatchObject({
     code: 0,
+    stderr: expect.stringContaining(
+      'the question stays in the inbox, since nobody has taken it: signalbox inbox',
+    ),
   });
   expect(await asked).toMatchObject({ code: 0, stdout: 'five miles\n' });
 
@@ -66,6 +69,7 @@ test('An ask is answered from a shell by the name of its sender.', async () => {
     /Answer it: signalbox send '?(rosa#[^' ]+)'? TEXT --reply-to (\S+)\n\n2 messages/.exec(taken.stdout)!;
   expect(await workspace.run(['send', address!, 'as far', '--reply-to', last!], walt.env)).toMatchObject({
     code: 0,
+    stderr: expect.not.stringContaining('the question'),
   });
   expect(await again).toMatchObject({ code: 0, stdout: 'as far\n' });
 });

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { revokeAgentTokens } from '@signalbox/client/operator';
+import { issueToken, revokeAgentTokens } from '@signalbox/client/operator';
 import { commands, reads } from '@signalbox/daemon/dashboard';
 import { expect, test } from 'vitest';
 import { jsonOf, signedIn } from '../support/dashboard/api-sign-in.ts';
@@ -166,4 +166,28 @@ test('The document of the API lists each of its paths, and nothing else.', () =>
   expect(page.split('\n').filter((line) => /^\| `(GET|POST) \/api\/(?!sign-in|events)/.test(line))).toEqual(
     rows,
   );
+});
+
+test('What pages of several people share leaves out the page that asks, and nothing that a command changed.', async () => {
+  await using here = await startDashboardStack({ counter: false });
+  const operator = await here.stack.client('operator', 'operator');
+  const as = async (name: string, role: string) =>
+    await signedIn(here, (await issueToken(operator, { agent: `operator.${name}`, role })).token);
+  const [ann, bob, cid] = [
+    await as('ann', 'operator'),
+    await as('bob', 'operator'),
+    await as('cid', 'observer'),
+  ];
+  const namesFor = async (one: typeof ann) =>
+    jsonOf(await one.get('agents')).agents.map(({ agent }: { agent: string }) => agent);
+  await Promise.all([ann, bob, cid].map((one) => one.get('sign-in')));
+  const [forAnn, forBob, forCid] = await Promise.all([ann, bob, cid].map(namesFor));
+  expect(forAnn).not.toContain('operator.ann');
+  expect(forAnn).toEqual(expect.arrayContaining(['operator.bob', 'operator.cid']));
+  expect(forBob).not.toContain('operator.bob');
+  expect(forBob).toContain('operator.ann');
+  expect(forCid).toContain('operator.ann');
+  expect(jsonOf(await bob.get('holds')).holds).toEqual([]);
+  await ann.post('holds/place', { on: 'all', reason: 'a look at it' });
+  for (const one of [ann, bob, cid]) expect(jsonOf(await one.get('holds')).holds).toHaveLength(1);
 });

@@ -3,7 +3,7 @@ import type { Hold } from '@signalbox/protocol';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { holdForm, standingHolds } from './model/holds.ts';
-import { type LiveState, liveState } from './model/live.ts';
+import { isRoutine, type LiveState, liveState } from './model/live.ts';
 import { dismiss, failureText, notices } from './model/notices.ts';
 import { goToSearch, keysShown, pageKeyOf } from './model/page-keys.ts';
 import { useResource } from './model/resource.ts';
@@ -131,10 +131,19 @@ function Inside({ facts }: { facts: SignInFacts }) {
 
 /** The page for people who see everything. */
 function Looking({ facts }: { facts: SignInFacts }) {
-  const attention = useResource<Attention>('attention');
+  const shown = views.find(({ name }) => name === route.value.view);
+  const isUrgent = useRef(true);
+  // While nothing is urgent, only the numbers in the menu could change, and traffic that goes well does not change them.
+  const attention = useResource<Attention>(
+    'attention',
+    {},
+    {
+      follows: (event) => !shown || isUrgent.current || !isRoutine(event, facts.agent),
+    },
+  );
   const { items = [], approvals } = attention.data ?? {};
   const urgent = items.filter(({ level }) => level === 'now').length;
-  const shown = views.find(({ name }) => name === route.value.view);
+  isUrgent.current = urgent > 0 || (approvals ?? 1) > 0;
   useTitle(shown?.title ?? 'Needs attention', urgent);
   usePageKeys();
   const links = [
@@ -189,7 +198,13 @@ function Frame({
   current: string;
   children: ComponentChildren;
 }) {
-  const { data } = useResource<{ holds: Hold[] }>('holds');
+  const { data } = useResource<{ holds: Hold[] }>(
+    'holds',
+    {},
+    {
+      follows: (event) => !isRoutine(event, facts.agent),
+    },
+  );
   useEffect(() => {
     standingHolds.value = data?.holds ?? [];
   }, [data]);

@@ -75,9 +75,14 @@ export async function startDaemon(args: readonly string[], options: RunOptions =
   const dispose = async (): Promise<void> => {
     await stop();
   };
+  const ready: unknown = checkedKeys(JSON.parse(stdout().split('\n', 1)[0]!));
+  if (typeof ready === 'object' && ready !== null && 'error' in ready) {
+    await ended;
+    throw new Error(`refused to start: ${stdout()}${stderr()}`);
+  }
   return {
     pid: child.pid!,
-    ready: checkedKeys(JSON.parse(stdout().split('\n', 1)[0]!)),
+    ready,
     stderr,
     ended: ended.then(([code]) => code),
     stop,

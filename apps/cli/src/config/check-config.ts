@@ -1,6 +1,7 @@
 import { type Config, configJsonSchema } from '@signalbox/daemon/config';
 import {
   checkListeners,
+  checkStillDenies,
   configWarnings,
   type FoundConfig,
   findConfig,
@@ -13,7 +14,7 @@ import { type SecretReason, shortestSecret } from '@signalbox/mcp-host/redaction
 import type { ConfiguredValue } from '@signalbox/mcp-host/rules';
 import { SignalboxError } from '@signalbox/protocol';
 import { count, linesOf, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
-import { loadFound } from './load-found.ts';
+import { loadFound, othersConfig } from './load-found.ts';
 import { missingCommands } from './missing-commands.ts';
 import { reloadWarnings } from './reload-warnings.ts';
 
@@ -21,6 +22,9 @@ import { reloadWarnings } from './reload-warnings.ts';
 export async function printConfigSchema(): Promise<void> {
   printLines(linesOf(JSON.stringify(await configJsonSchema(), undefined, 2)));
 }
+
+/** The longest wait for a running orchestrator, in milliseconds. */
+const answerMs = 3000;
 
 /** The options of `signalbox config check`. */
 export interface CheckFlags {
@@ -54,7 +58,7 @@ export async function checkConfig(named: string | undefined, flags: CheckFlags):
     ...missingCommands(config, process.env),
     ...configWarnings(config, file),
     ...reloadWarnings(config),
-    ...(await strandedTokens(found, config)),
+    ...(await checkRunning(found, config)),
   ];
   const servers = Object.keys(config.mcpServers);
   const values = await judgedValues(config);
@@ -91,23 +95,35 @@ export async function checkConfig(named: string | undefined, flags: CheckFlags):
   for (const warning of warnings) printNotes(`warning: ${warning}`);
 }
 
-/** Names the tokens with roles that the configuration does not list, if its broker runs here and can be asked. */
-async function strandedTokens({ file, by }: FoundConfig, config: Config): Promise<string[]> {
+/**
+ * Names the tokens with roles that the configuration does not list, if its broker runs here and can be asked. Rejects with `bad_config` if
+ * the orchestrator that runs would refuse the configuration.
+ */
+async function checkRunning({ file, by }: FoundConfig, config: Config): Promise<string[]> {
   if (runningBroker(dataDirectory(undefined, config)) === undefined) return [];
   const { resolveConnection } = await import('../connection/connection.ts');
   const { openClient, ownAddress } = await import('../connection/connected-client.ts');
-  const { listTokens } = await import('@signalbox/client/operator');
+  const { listTokens, queryOrchestrator } = await import('@signalbox/client/operator');
+  const { requireOrchestrator } = await import('@signalbox/client/operator/internal');
   // The configuration alone says which broker is asked, and by whom.
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !name.startsWith('SIGNALBOX_')),
   );
   const flags = by === 'search' ? {} : { config: file };
+  let stranded: string[] = [];
   try {
     const connection = await resolveConnection(flags, env, { warn: () => {} });
     await using client = await openClient(connection, ownAddress(connection));
-    return strandedRoles(await listTokens(client), { ...config, file });
+    stranded = strandedRoles(await listTokens(client), { ...config, file });
+    // Another configuration is in force there, and this one never replaces it.
+    if (othersConfig(dataDirectory(undefined, config), file) !== undefined) return stranded;
+    await requireOrchestrator(client, connection.orchestrator);
+    const options = { timeoutMs: answerMs };
+    const inForce = await queryOrchestrator(client, connection.orchestrator, { op: 'matrix' }, options);
+    checkStillDenies({ unlisted: inForce.unlisted ? 'allow' : 'deny' }, config);
+    return stranded;
   } catch (error) {
-    if (error instanceof SignalboxError) return [];
+    if (error instanceof SignalboxError && error.code !== 'bad_config') return stranded;
     throw error;
   }
 }

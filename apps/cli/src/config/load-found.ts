@@ -1,4 +1,5 @@
-import { basename, isAbsolute } from 'node:path';
+import { realpathSync } from 'node:fs';
+import { basename, isAbsolute, resolve } from 'node:path';
 import { type Config, type LoadOptions, loadConfig } from '@signalbox/daemon/config';
 import {
   builtInConfig,
@@ -76,6 +77,24 @@ function withoutConfig(argv: readonly string[], directory: string | undefined): 
     );
   const data = directory === undefined ? '--data DIR' : `--data ${shellWords(directory)}`;
   return [shellWords('signalbox', ...kept), data, shellWords(...argv.slice(end))].join(' ').trim();
+}
+
+/**
+ * Returns the configuration of the system that runs on a data directory, if it is another one than `file`: configurations that name no data
+ * directory share one.
+ */
+export function othersConfig(dataDir: string, file: string | undefined): string | undefined {
+  const runs = runningBroker(dataDir)?.config;
+  return runs === undefined || isSameFile(runs, file) ? undefined : runs;
+}
+
+function isSameFile(one: string, other: string | undefined): boolean {
+  try {
+    return other !== undefined && realpathSync(one) === realpathSync(other);
+  } catch {
+    // The one that it runs may be gone.
+    return resolve(one) === (other && resolve(other));
+  }
 }
 
 /** Warns of configurations beside the one that was found: a change of them has no effect. */

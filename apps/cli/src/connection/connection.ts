@@ -9,7 +9,7 @@ import {
 import { dataDirectory, localBrokerUrl, operatorToken } from '@signalbox/daemon/data-directory';
 import { agentOf, isAddress, mintingPatternOf, SignalboxError } from '@signalbox/protocol';
 import { parseBrokerAddresses } from '@signalbox/protocol/internal';
-import { loadBrokerPlace } from '../config/load-found.ts';
+import { loadBrokerPlace, othersConfig } from '../config/load-found.ts';
 import { printNotes } from '../terminal/output.ts';
 import { type Authorities, authoritiesFor } from './authorities.ts';
 import {
@@ -83,6 +83,7 @@ export async function resolveConnection(
       ? undefined
       : { found: undefined, config: builtInConfig() };
   const { url, from } = checked(known ?? localBroker(flags, read!), flags);
+  if (known === undefined && flags.data === undefined) warnOfOther(read!, warn);
   const found = named ?? ownToken(flags, url, read, env);
   const { file } = found;
   const exposed = exposedTokenFile(found);
@@ -141,6 +142,16 @@ function localBroker(flags: ConnectionFlags, { found, config }: ReadConfig): Bro
       ? { by: 'configuration', name: found.file }
       : { by: 'data directory', name: directory };
   return { url: localBrokerUrl(directory, config, { isNamed }), from };
+}
+
+/** Says which system a command acts on if it is not that of the configuration here. */
+function warnOfOther({ found, config }: ReadConfig, warn: (text: string) => void): void {
+  const dataDir = dataDirectory(undefined, config);
+  const other = found && othersConfig(dataDir, found.file);
+  if (other === undefined) return;
+  warn(
+    `this is about the system of ${other}, which runs on ${dataDir}, and not about ${found?.file}: with broker.data that gets a system of its own`,
+  );
 }
 
 /** Reads the configuration that the options name or that is found, the parts that a connection needs. */

@@ -1,12 +1,10 @@
-import { realpathSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { BrokerFacts } from '@signalbox/broker/files';
 import { builtInConfig, findConfig } from '@signalbox/daemon/config/internal';
 import { brokerKeeper, dataDirectory, runningBroker } from '@signalbox/daemon/data-directory';
 import { allProcesses, endsWithin, type ListedProcess, startOfProcess } from '@signalbox/mcp-host/internal';
 import { SignalboxError } from '@signalbox/protocol';
 import { errnoOf } from '@signalbox/protocol/internal';
-import { loadBrokerPlace } from '../config/load-found.ts';
+import { loadBrokerPlace, othersConfig } from '../config/load-found.ts';
 import { stopTimeoutMs } from '../process/exit-deadline.ts';
 import { printJson, printLines, printNotes } from '../terminal/output.ts';
 
@@ -25,8 +23,8 @@ export async function down(flags: DownFlags): Promise<void> {
   const { dataDir, file } = await placeOf(flags);
   const all = await allProcesses();
   const facts = runningBroker(dataDir);
-  if (flags.data === undefined && facts?.config !== undefined && !isSameFile(facts.config, file))
-    throw othersSystem(dataDir, facts.config, file);
+  const other = flags.data === undefined ? othersConfig(dataDir, file) : undefined;
+  if (other !== undefined) throw othersSystem(dataDir, other, file);
   const children = all.filter((one) => one.pid === facts?.pid || isChildOf(one, dataDir));
   const up = all.find((one) => isUp(one) && children.some(({ parent }) => parent === one.pid));
   if (!up && facts && !isOrphan(facts, all)) {
@@ -64,16 +62,6 @@ async function placeOf({ config: named, data }: DownFlags): Promise<{ dataDir: s
   return { dataDir, ...(found && { file: found.file }) };
 }
 
-function isSameFile(one: string, other: string | undefined): boolean {
-  try {
-    return other !== undefined && realpathSync(one) === realpathSync(other);
-  } catch {
-    // The one that it runs may be gone.
-    return resolve(one) === (other && resolve(other));
-  }
-}
-
-/** Configurations that name no data directory share one, so that this one may never have run there. */
 function othersSystem(dataDir: string, runs: string, file: string | undefined): SignalboxError {
   const here = file === undefined ? 'and there is no signalbox.yaml here' : `not ${file}`;
   return new SignalboxError('other_config', `signalbox up on ${dataDir} runs ${runs}, ${here}`, {

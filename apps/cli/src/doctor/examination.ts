@@ -220,11 +220,16 @@ async function serverFindings(
       const timeoutMs = orchestratorTimeoutMs;
       try {
         const op = { op: 'servers' } as const;
-        const { servers, kept_results } = await queryOrchestrator(client, orchestrator, op, { timeoutMs });
+        const {
+          servers,
+          kept_results,
+          warnings = [],
+        } = await queryOrchestrator(client, orchestrator, op, { timeoutMs });
         const found = servers.map(hostedServerFinding);
         return [
           ...(found.length > 0 ? found : [ok('the orchestrator has no MCP servers')]),
           ...keptResultsFindings(kept_results),
+          ...warnings.map((text) => warning(text, 'signalbox tools matrix shows what roles may call')),
         ];
       } catch (error) {
         return [onlyOperators(error)];

@@ -1,5 +1,5 @@
 import type { BrokerClient, Receipt } from '@signalbox/client';
-import { idSchema, isGroup, kindSchema, SignalboxError } from '@signalbox/protocol';
+import { agentOf, idSchema, isGroup, kindSchema, type Message, SignalboxError } from '@signalbox/protocol';
 import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
 import { type ConnectionFlags, sameConnection } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
@@ -38,10 +38,11 @@ export async function send(to: string, argument: string, flags: SendFlags): Prom
   const body = await textArgument(argument);
   const kind = flags.kind ?? (flags.replyTo === undefined ? 'note' : 'reply');
   const deliver = async ({ client }: ConnectedClient) => {
-    const waiter = kind === 'reply' ? await askerOf(client, to, flags.replyTo) : undefined;
+    const question = kind === 'reply' ? await questionOf(client, to, flags.replyTo) : undefined;
     const waiting = notBeforeMs === undefined && !flags.all ? await whyWaiting(client, to) : undefined;
     const receipt = await client.deliver({
-      to: waiter ?? to,
+      // The agent that asked may have several addresses.
+      to: to.includes('#') ? to : (question?.from.address ?? to),
       kind,
       body,
       ...(flags.id !== undefined && { id: flags.id }),
@@ -53,29 +54,30 @@ export async function send(to: string, argument: string, flags: SendFlags): Prom
       ...(flags.all && { all: true }),
       ...(flags.partial && { partial: true }),
     });
-    return { receipt, waiting: receipt.duplicate ? undefined : waiting };
+    return { receipt, question, waiting: receipt.duplicate ? undefined : waiting };
   };
-  const { receipt, waiting } = await withClient(flags, deliver, { as: 'agent' }).catch((error) => {
+  const { receipt, waiting, question } = await withClient(flags, deliver, { as: 'agent' }).catch((error) => {
     throw withRecipientHint(error, to);
   });
   if (flags.json) return printJson({ ...receipt, ...(waiting && { waiting }) });
   printLines(...receiptLines(to, receipt, flags), ...dueLines(to, receipt, notBeforeMs, flags));
   const reasons = whyWaitingLines(to, waiting, Date.now());
   if (reasons.length > 0) printNotes(...reasons);
+  if (question)
+    printNotes(
+      `the question stays in the inbox, since nobody has taken it: ${shellWords('signalbox', 'inbox', '--take', ...sameConnection(flags))}`,
+    );
 }
 
-/**
- * Finds the address that waits for the answer to a question in the own inbox: an agent may have several. `undefined` if `to` is an address
- * already, or the question does not wait any more.
- */
-async function askerOf(
+/** Finds the question in the own inbox that a reply answers; `undefined` if it does not wait any more. */
+async function questionOf(
   client: BrokerClient,
   to: string,
   id: string | undefined,
-): Promise<string | undefined> {
-  if (id === undefined || to.includes('#') || isGroup(to)) return undefined;
+): Promise<Message | undefined> {
+  if (id === undefined || isGroup(to)) return undefined;
   try {
-    return (await findWaiting(client, client.agent, { id, from: to })).from.address;
+    return await findWaiting(client, client.agent, { id, from: agentOf(to) });
   } catch (error) {
     if (error instanceof SignalboxError && error.code === 'unknown_message') return undefined;
     throw error;

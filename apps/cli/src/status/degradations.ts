@@ -42,7 +42,16 @@ export function degradations(
 }
 
 function orchestratorProblems(
-  { name, state, reason, hosts = [], kept_results, config_problem, restart_needed }: OrchestratorStatus,
+  {
+    name,
+    state,
+    reason,
+    hosts = [],
+    kept_results,
+    config_problem,
+    restart_needed,
+    warnings = [],
+  }: OrchestratorStatus,
   now: number,
 ): string[] {
   const found: string[] = [];
@@ -57,6 +66,7 @@ function orchestratorProblems(
     found.push(
       `the configuration has had mistakes for ${formatDuration(now - config_problem.since)}, and what was in force before stays (${oneLine(config_problem.reason, reasonLength)}): signalbox config check`,
     );
+  found.push(...warnings.map((text) => `${oneLine(text, failureLength)}: signalbox tools matrix`));
   if (restart_needed)
     found.push(
       `changes of the configuration have waited for a restart for ${formatDuration(now - restart_needed.since)} (${oneLine(restart_needed.keys.join(', '), reasonLength)}): signalbox down, and then up as before`,

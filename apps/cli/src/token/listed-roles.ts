@@ -1,7 +1,7 @@
-import type { Config, ConfigPart } from '@signalbox/daemon/config';
+import type { ConfigPart } from '@signalbox/daemon/config';
 import { exposedTokens, type ListedRoles } from '@signalbox/daemon/config/internal';
 import { SignalboxError } from '@signalbox/protocol';
-import { configBeside } from '../config/config-beside.ts';
+import { type ConfigBeside, configBeside } from '../config/config-beside.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 
 /**
@@ -28,12 +28,27 @@ export async function reachableWarnings(
     : [];
 }
 
+/** Warns of a label that the configuration that goes with the broker at `url` does not name. */
+export async function hostWarnings(
+  label: string,
+  flags: ConnectionFlags,
+  url: string,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<string[]> {
+  const config = await partsBeside(flags, url, ['hosts', 'mcpConfig', 'mcpServers'], env);
+  if (!config || label in config.hosts) return [];
+  const hint = `add what it may offer, as hosts: { ${label}: [SERVER] }, or host: ${label} to a server`;
+  return [
+    `${config.file} does not name the label '${label}', so nothing of its orchestrator is served: ${hint}`,
+  ];
+}
+
 async function partsBeside(
   flags: ConnectionFlags,
   url: string,
   parts: readonly ConfigPart[],
   env: NodeJS.ProcessEnv,
-): Promise<Config | undefined> {
+): Promise<ConfigBeside | undefined> {
   try {
     return await configBeside(flags, url, parts, env);
   } catch (error) {

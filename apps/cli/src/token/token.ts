@@ -16,7 +16,7 @@ import type { ConnectionFlags } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
-import { listedRoles, reachableWarnings } from './listed-roles.ts';
+import { hostWarnings, listedRoles, reachableWarnings } from './listed-roles.ts';
 import { checkFree, committableWarning, saveToken } from './save-token.ts';
 import { expiryText, expiryWarning, replacing } from './token-expiry.ts';
 import { type HolderFlags, holderOf } from './token-holder.ts';
@@ -59,7 +59,8 @@ export async function runTokenIssue(flags: TokenIssueFlags): Promise<void> {
       throw error;
     }
     const reachable = out === undefined ? [] : await reachableWarnings(out, flags, url);
-    return { issued: token, warnings: [...unlisted, ...reachable] };
+    const unplaced = flags.host === undefined ? [] : await hostWarnings(flags.host, flags, url);
+    return { issued: token, warnings: [...unlisted, ...unplaced, ...reachable] };
   });
   const committable = out === undefined ? undefined : await committableWarning(out);
   if (committable !== undefined) warnings.push(committable);

@@ -1,9 +1,14 @@
+import type { BrokerClient } from '@signalbox/client';
+import { listTokens, queryOrchestrator } from '@signalbox/client/operator';
 import { type ExplainedStep, type Explanation, roleSchema, SignalboxError } from '@signalbox/protocol';
 import { toolLabel } from '@signalbox/protocol/tool-label';
-import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
+import { withClient } from '../connection/connected-client.ts';
+import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { textArgument } from '../messages/text-argument.ts';
-import { printJson, printLines } from '../terminal/output.ts';
+import { withdrawOnSignal } from '../process/stop-signals.ts';
+import { printJson, printLines, printNotes } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
+import { listedRoles } from '../token/listed-roles.ts';
 import { toolArguments } from './tool-arguments.ts';
 import { checkToolName, withToolLabels } from './tool-name.ts';
 
@@ -17,9 +22,34 @@ export async function explainTool(
   checkRole(role);
   checkToolName(tool);
   const given = text === undefined ? {} : { arguments: toolArguments(await textArgument(text)) };
-  const explanation = await askOrchestrator(flags, { op: 'explain', role, tool, ...given });
+  const explanation = await withClient(flags, async (connected) => {
+    const { client, connection } = connected;
+    const { roles } = (await listedRoles(flags, connection.url)) ?? { roles: {} };
+    const meant = role in roles ? role : await roleMeant(client, role);
+    using withdrawal = withdrawOnSignal();
+    const query = { op: 'explain' as const, role: meant, tool, ...given };
+    return await queryOrchestrator(client, orchestratorOf(connected, flags), query, {
+      signal: withdrawal.signal,
+    });
+  });
+  if (explanation.role !== role)
+    printNotes(`'${role}' is an agent; this is about its role, ${explanation.role}`);
   if (flags.json) printJson(explanation);
   else printLines(...explanationLines(explanation));
+}
+
+/**
+ * Returns the role that a name means: itself, or if only an agent has this name, the role of that agent. Throws `usage` if the agent has
+ * several.
+ */
+async function roleMeant(client: BrokerClient, name: string): Promise<string> {
+  const tokens = await listTokens(client);
+  const roles = [...new Set(tokens.flatMap(({ agent, role }) => (agent === name ? [role] : [])))];
+  if (roles.length === 0 || tokens.some(({ role }) => role === name)) return name;
+  if (roles.length === 1) return roles[0]!;
+  throw new SignalboxError('usage', `'${name}' is an agent, and has several roles`, {
+    details: { hint: `name one of them: ${roles.sort().join(', ')}` },
+  });
 }
 
 /** Throws `usage` if a text cannot be a role. */

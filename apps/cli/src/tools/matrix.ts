@@ -1,7 +1,8 @@
 import { type MatrixReply, SignalboxError } from '@signalbox/protocol';
 import { suggestion } from '@signalbox/protocol/internal';
 import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
-import { count, printJson, printLines, tableLines } from '../terminal/output.ts';
+import { count, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
+import { notReadyLines } from './not-ready.ts';
 
 /** The options of `signalbox tools matrix`. */
 export interface MatrixFlags extends ToolsFlags {
@@ -27,6 +28,8 @@ export async function printMatrix({ roles: named, server, ...flags }: MatrixFlag
       `no tool of a server '${server}' is shown${suggestion(server, servers)}`,
     );
   }
+  for (const line of notReadyLines(matrix.not_ready)) printNotes(line);
+  for (const text of matrix.warnings ?? []) printNotes(`warning: ${text}`);
   if (flags.json) return printJson({ ...matrix, roles, tools: tools.map((tool) => narrowed(tool, roles)) });
   if (roles.length === 0)
     return printLines(

@@ -1,4 +1,5 @@
 import { type RankedTool, type Ranking, rankTools } from '@signalbox/client/operator';
+import { isRestOfTools } from '@signalbox/client/operator/internal';
 import { SignalboxError, sampleLimits } from '@signalbox/protocol';
 import { withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
@@ -19,15 +20,16 @@ export async function printToolsTop({ by, since, limit, ...flags }: ToolsTopFlag
   const { tools, oldest } = await withClient(flags, async (connected) =>
     rankTools(connected.client, orchestratorOf(connected, flags), { lastMs, by }),
   );
-  const shown = tools.slice(0, limit);
+  const named = tools.filter((tool) => !isRestOfTools(tool));
+  const shown = [...named.slice(0, limit), ...tools.filter(isRestOfTools)];
   if (flags.json)
     return printJson(snakeKeys({ lastMs, by, oldestSampleAt: oldest ?? null, tools: shown.map(withNulls) }));
   if (tools.length === 0) return printLines(`no tool was called in the last ${formatDuration(lastMs)}`);
-  const rest = tools.length > shown.length ? `, ${tools.length - shown.length} more with --limit` : '';
+  const rest = named.length > limit ? `, ${named.length - limit} more with --limit` : '';
   printLines(
     rankingLines(shown),
     '',
-    `${count(tools.length, 'tool')} in the last ${formatDuration(lastMs)}${rest}`,
+    `${count(named.length, 'tool')} in the last ${formatDuration(lastMs)}${rest}`,
   );
 }
 

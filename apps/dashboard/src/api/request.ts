@@ -27,12 +27,19 @@ export function signInHeaders(): Record<string, string> {
   return key === null ? {} : { 'x-signalbox-key': key };
 }
 
+type Params = Readonly<Record<string, string | number | undefined>>;
+
 /** Reads from the API. Parameters that are empty are left out. */
-export async function read<Answer>(
+export async function read<Answer>(path: string, params: Params = {}, signal?: AbortSignal): Promise<Answer> {
+  return (await readAged<Answer>(path, params, signal)).data;
+}
+
+/** Reads from the API. The answer may be older than the request by `ageMs` milliseconds, if another page asked for the same. */
+export async function readAged<Answer>(
   path: string,
-  params: Readonly<Record<string, string | number | undefined>> = {},
+  params: Params = {},
   signal?: AbortSignal,
-): Promise<Answer> {
+): Promise<{ data: Answer; ageMs: number }> {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(params))
     if (value !== undefined && value !== '') query.set(name, String(value));
@@ -50,10 +57,10 @@ export async function command<Answer>(path: string, params: unknown): Promise<An
   };
   const request = { method: 'POST', headers, body: JSON.stringify(params) };
   try {
-    return await ask<Answer>(`/api/${path}`, request);
+    return (await ask<Answer>(`/api/${path}`, request)).data;
   } catch (error) {
     if (!(error instanceof ApiFailure) || error.code !== 'unreachable') throw error;
-    return await ask<Answer>(`/api/${path}`, request);
+    return (await ask<Answer>(`/api/${path}`, request)).data;
   }
 }
 
@@ -64,11 +71,15 @@ function randomKey(): string {
   ).join('');
 }
 
-async function ask<Answer>(url: string, init: RequestInit): Promise<Answer> {
+async function ask<Answer>(url: string, init: RequestInit): Promise<{ data: Answer; ageMs: number }> {
   try {
     const response = await fetch(url, { ...init, credentials: 'same-origin', cache: 'no-store' });
     const text = await response.text();
-    if (response.ok) return JSON.parse(text) as Answer;
+    if (response.ok)
+      return {
+        data: JSON.parse(text) as Answer,
+        ageMs: Number(response.headers.get('x-signalbox-age-ms') ?? 0),
+      };
     throw new ApiFailure(response.status, errorOf(text, response.status));
   } catch (error) {
     if (error instanceof ApiFailure || init.signal?.aborted) throw error;

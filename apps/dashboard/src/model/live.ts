@@ -7,8 +7,8 @@ import { SentEventReader } from '../api/server-sent-events.ts';
 export type LiveState = 'connecting' | 'open' | 'lost' | 'ended';
 
 export const liveState = signal<LiveState>('connecting');
-/** Counts the batches of events. A view whose data they may have changed reads again. */
-export const pulse = signal(0);
+/** What happened last; `events` is absent if anything may have. A view whose data may have changed reads again. */
+export const pulse = signal<{ events?: readonly TailEvent[] }>({});
 /** Counts the commands of this page that have ended. After each the views read again at once. */
 export const commandsDone = signal(0);
 /** The newest events of the stream, and the number of those that the page was not sent. */
@@ -44,7 +44,18 @@ export async function followEvents(onEnded: () => void): Promise<void> {
 function take(name: string, data: { events?: TailEvent[]; missed?: number }): void {
   liveState.value = 'open';
   if (name === 'batch') lastBatch.value = { events: data.events ?? [], missed: data.missed ?? 0 };
-  pulse.value++;
+  pulse.value = name === 'batch' && lastBatch.value.missed === 0 ? { events: lastBatch.value.events } : {};
+}
+
+/** Tells whether an event is one of messages and calls that go well, so that nobody needs to look because of it. */
+export function isRoutine(event: TailEvent, person: string): boolean {
+  if (event.what === 'call') {
+    const { state, outcome } = event.call;
+    return state === 'queued' || state === 'running' || (state === 'finished' && outcome === 'ok');
+  }
+  if (event.what === 'settled') return event.outcome === 'acked';
+  if (event.what === 'stored') return event.message.to.split('#')[0] !== person;
+  return event.what === 'delivered' || event.what === 'scheduled' || event.what === 'announced';
 }
 
 async function* eventsOf(body: ReadableStream<Uint8Array>) {

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
-import { useEffect, useMemo } from 'preact/hooks';
-import { ApiFailure, read } from '../api/request.ts';
+import type { TailEvent } from '@signalbox/client/operator';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { ApiFailure, readAged } from '../api/request.ts';
 import { serverTime } from './clock.ts';
 import { commandsDone, pulse } from './live.ts';
 import { canLook, signInEnded } from './sign-in.ts';
@@ -22,18 +23,28 @@ const paceMs = { atOnce: 0, afterEvents: 1500, idle: 10_000, untold: 3000 };
 
 /**
  * Reads a path of the API while the component is shown and the page is visible, and again at once after each command of this page.
- * `againIn` returns the milliseconds after which an answer should be read again, if that is soon.
+ * `follows` says whether it is read again after events, or after which. `againIn` returns the milliseconds after which an answer should be read again, if that is soon.
  */
 export function useResource<Answer>(
   path: string,
   params: Readonly<Record<string, string | number | undefined>> = {},
-  { follows = true, againIn }: { follows?: boolean; againIn?: (answer: Answer) => number | undefined } = {},
+  {
+    follows = true,
+    againIn,
+  }: {
+    follows?: boolean | ((event: TailEvent) => boolean);
+    againIn?: (answer: Answer) => number | undefined;
+  } = {},
 ) {
   const question = JSON.stringify([path, params]);
   const state = useMemo(() => signal<Resource<Answer>>({ data: undefined, error: undefined, at: 0 }), [path]);
+  const followed = useRef(follows);
+  followed.current = follows;
   useEffect(() => {
     const abort = new AbortController();
     let timer = 0;
+    /** The newest time at which the answer may have changed; an event may have come right before the first read. */
+    let changedAt = performance.now();
     let readAt = 0;
     let isReading = false;
     /** The wait before the read after the running one, in milliseconds: that one may miss events that come meanwhile. */
@@ -45,8 +56,11 @@ export function useResource<Answer>(
       nextMs = canLook.value ? paceMs.idle : paceMs.untold;
       readAt = performance.now();
       try {
-        const data = await read<Answer>(path, params, abort.signal);
-        state.value = { data, error: undefined, at: serverTime() };
+        const { data, ageMs } = await readAged<Answer>(path, params, abort.signal);
+        state.value = { data, error: undefined, at: serverTime() - ageMs };
+        // Another page asked for this answer, perhaps before the newest events.
+        if (followed.current !== false && changedAt > readAt - ageMs)
+          nextMs = Math.min(nextMs, paceMs.afterEvents);
         nextMs = Math.min(nextMs, againIn?.(data) ?? nextMs);
       } catch (error) {
         if (abort.signal.aborted) return;
@@ -68,8 +82,12 @@ export function useResource<Answer>(
     };
     const onVisible = (): void => plan(paceMs.afterEvents);
     document.addEventListener('visibilitychange', onVisible);
-    const stopPulse = pulse.subscribe(() => {
-      if (follows && readAt > 0) readIn(paceMs.afterEvents);
+    const stopPulse = pulse.subscribe(({ events }) => {
+      const { current } = followed;
+      const isFollowed = typeof current === 'boolean' ? current : (events?.some(current) ?? true);
+      if (!isFollowed || readAt === 0) return;
+      changedAt = performance.now();
+      readIn(paceMs.afterEvents);
     });
     const before = commandsDone.peek();
     const stopCommands = commandsDone.subscribe((count) => {

@@ -12,4 +12,5 @@ export { type FailedOutcome, outcomeError } from './orchestrator/failed-outcome.
 export { hostProblems } from './orchestrator/host-problems.ts';
 export { replyError, sendOrchestratorRequest } from './orchestrator/orchestrator-request.ts';
 export { serverFailure } from './orchestrator/server-failure.ts';
+export { isRestOfTools } from './over-time/tool-ranking.ts';
 export { isRenewedByHand } from './tokens.ts';

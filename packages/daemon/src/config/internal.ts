@@ -1,7 +1,7 @@
 // For our own packages and programs only: anything here may change in any version.
 
 export { configWarnings } from './checks/config-warnings.ts';
-export { type ListedRoles, roleWarning, strandedRoles } from './checks/listed-roles.ts';
+export { checkStillDenies, type ListedRoles, roleWarning, strandedRoles } from './checks/listed-roles.ts';
 export { checkListeners, openListeners } from './checks/open-listeners.ts';
 export { builtInConfig, settleConfig } from './config.ts';
 export {

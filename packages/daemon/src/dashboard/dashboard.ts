@@ -18,6 +18,7 @@ import { EventStream } from './events/event-stream.ts';
 import { apiErrorOf, beginAnswer, sendError, sendJson } from './http/answers.ts';
 import type { PageFiles } from './http/page-files.ts';
 import { readJson, refuseRequest } from './http/request-check.ts';
+import { SharedAnswers } from './sign-ins/shared-answers.ts';
 import { type OpenSignIn, SignIns } from './sign-ins/sign-ins.ts';
 import { joinToken, keyHeader, readCookie, setCookie, splitToken } from './sign-ins/split-token.ts';
 
@@ -45,6 +46,9 @@ const readMs = 10_000;
 /** The longest time that an operation may take, in milliseconds: starting a server takes up to a minute. */
 const workMs = 70_000;
 
+/** The header that tells by how many milliseconds an answer may be older than its request: see {@link SharedAnswers}. */
+const ageHeader = 'x-signalbox-age-ms';
+
 /** An `Idempotency-Key`: it may become the id of a message. */
 const keyPattern = /^[\w.:-]{8,64}$/;
 
@@ -58,6 +62,7 @@ const signInParams = z.union([
 export class Dashboard {
   readonly #options: DashboardOptions;
   readonly #signIns: SignIns;
+  readonly #shared: SharedAnswers;
   readonly #now: () => number;
   readonly #streams = new Set<EventStream>();
   #files: PageFiles | undefined;
@@ -67,6 +72,7 @@ export class Dashboard {
     this.#options = options;
     this.#now = now;
     this.#signIns = new SignIns(access, orchestrator, monotonic);
+    this.#shared = new SharedAnswers(monotonic);
   }
 
   /** Ends all streams, and closes the connections of all sign-ins. The sign-ins themselves stay valid. */
@@ -132,9 +138,9 @@ export class Dashboard {
     }
     const run = await this.#prepare(request, url, path, open);
     response.setTimeout(workMs);
-    const answer = await run();
+    const { answer, ageMs = 0 } = await run();
     response.setTimeout(readMs);
-    sendJson(response, 200, answer ?? {});
+    sendJson(response, 200, answer ?? {}, ageMs > 0 ? { [ageHeader]: String(Math.ceil(ageMs)) } : {});
   }
 
   async #signIn(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -173,7 +179,7 @@ export class Dashboard {
     url: URL,
     path: string,
     open: OpenSignIn,
-  ): Promise<() => Promise<unknown>> {
+  ): Promise<() => Promise<{ answer: unknown; ageMs?: number }>> {
     const operation = operationAt(path, request.method);
     const { signedIn, client, results } = open;
     if (!isPermitted(operation.needs, signedIn.permissions)) throw forbidden(path, operation, signedIn);
@@ -190,7 +196,14 @@ export class Dashboard {
     };
     if (operation.method === 'GET') {
       const params = readParams(operation.params, Object.fromEntries(url.searchParams));
-      return () => operation.run(context, params as never);
+      // Observers are shown less than operators, and each of them the private part of its own status.
+      if (!signedIn.permissions.includes('operator'))
+        return async () => ({ answer: await operation.run(context, params as never) });
+      return async () => {
+        const sharing = this.#shared.clientOf(client, `${signedIn.token} ${url.pathname}${url.search}`);
+        const answer = await operation.run({ ...context, client: sharing.client }, params as never);
+        return { answer, ageMs: sharing.ageMs() };
+      };
     }
     const given = await readJson(request);
     const params = readParams(operation.params, given);
@@ -200,10 +213,15 @@ export class Dashboard {
       throw new SignalboxError('bad_request', message);
     }
     const command = `${path} ${JSON.stringify(params)}`;
-    return () =>
-      results.once(id, command, () => operation.run(context, params as never), {
-        isSecret: operation.isSecret,
-      });
+    const run = () => operation.run(context, params as never);
+    return async () => {
+      try {
+        return { answer: await results.once(id, command, run, { isSecret: operation.isSecret }) };
+      } finally {
+        // The page reads again what the command has changed.
+        this.#shared.forget();
+      }
+    };
   }
 
   /** Streams events until the page is closed, the sign-in ends or the broker stops. */

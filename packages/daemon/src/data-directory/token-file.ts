@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { parseTokenFile, type TokenFile } from '@signalbox/protocol/names';
+import { parseTokenFile, type TokenFile, tokenFault } from '@signalbox/protocol/names';
 import { messageOf, SignalboxError } from '@signalbox/protocol/signalbox-error';
 
 /** Reads a token file. Throws `usage` if the file cannot be read or holds no single token. */
@@ -26,9 +26,10 @@ export function readTokenFile(file: string): TokenFile {
 /** Reads the text of a token file. Throws `usage` for any other text, and never repeats it; `where` names the place of the text. */
 export function tokenInText(text: string, where: string): TokenFile {
   const file = parseTokenFile(text);
-  if (file) return file;
-  const problem = text.trim() === '' ? `${where} is empty` : `${where} does not hold one token`;
-  throw new SignalboxError('usage', problem, {
+  const fault = file && tokenFault(file.token);
+  if (file && fault === undefined) return file;
+  const problem = fault ?? (text.trim() === '' ? 'is empty' : 'does not hold one token');
+  throw new SignalboxError('usage', `${where} ${problem}`, {
     details: {
       hint: 'a token is one line, as signalbox token issue --out FILE writes it; a second line may hold the address of the broker',
     },

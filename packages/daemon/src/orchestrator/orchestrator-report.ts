@@ -1,5 +1,5 @@
-import type { Inventory, McpHost, MissingServer, ServerStatus, StartFailure } from '@signalbox/mcp-host';
-import { type AllowlistWarning, allowlistWarnings, mayMeanToolOf } from '@signalbox/orchestrator/internal';
+import type { Inventory, McpHost, ServerStatus, StartFailure } from '@signalbox/mcp-host';
+import { patternWarnings } from '@signalbox/orchestrator/internal';
 import type { Config } from '../config/index.ts';
 import { configuredAllowlist, configuredMcpContent } from '../policy/policy.ts';
 
@@ -33,9 +33,8 @@ export function describeOrchestrator(
   config: Config,
 ): Omit<OrchestratorReport, 'url' | 'listen' | 'isServing'> {
   const allowlist = configuredAllowlist(config);
-  const { tools, hidden, changed, origins, mcpContent, renamed, problems } = inventory;
+  const { tools, hidden, origins, renamed, problems } = inventory;
   const missing = host.missing();
-  const names = [...[...tools, ...hidden].map((tool) => tool.name), ...changed.keys()];
   return {
     servers: host.servers().map(({ name, state, toolCount, lastError }) => ({
       name,
@@ -56,13 +55,7 @@ export function describeOrchestrator(
     warnings: [
       ...config.warnings,
       ...problems.map(problemText),
-      ...allowlistWarnings(
-        allowlist,
-        { tools: names, origins, mcpContent },
-        { mcpContent: configuredMcpContent(config) },
-      )
-        .filter((warning) => isCertain(warning, missing, mcpContent.untold))
-        .map(({ message }) => message),
+      ...patternWarnings({ allowlist, mcpContent: configuredMcpContent(config) }, inventory, missing),
     ],
   };
 }
@@ -71,18 +64,6 @@ export function describeOrchestrator(
 export function problemText({ server, tool, message }: Inventory['problems'][number]): string {
   return `${tool ? `${server}: ${tool}` : server}: ${message}`;
 }
-
-/** Returns false if a server that has not listed its tools, prompts and resources yet may have what the warning misses. */
-function isCertain(
-  { pattern, kind }: AllowlistWarning,
-  missing: readonly Server[],
-  untold: readonly Server[],
-): boolean {
-  const silent = kind === 'tool' ? missing : untold;
-  return !silent.some((server) => (pattern === undefined ? kind === 'tool' : mayMeanToolOf(pattern, server)));
-}
-
-type Server = Pick<MissingServer, 'server' | 'prefix'>;
 
 /** The outcome of the first start of a server. It is free of secrets, and for operators only. */
 export interface ServerStart {

@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { McpHost } from '@signalbox/mcp-host';
 import { type FileWatch, watchFiles } from '@signalbox/mcp-host/yaml-files';
 import type { Orchestrator } from '@signalbox/orchestrator';
-import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { messageOf } from '@signalbox/protocol';
 import { type Config, loadConfig } from '../config/index.ts';
-import { configWarnings, fileDigest, reloadObstacle } from '../config/internal.ts';
+import { checkStillDenies, configWarnings, fileDigest, reloadObstacle } from '../config/internal.ts';
 import type { Log } from '../log.ts';
 import type { RulesInForce } from '../policy/rules-in-force.ts';
 import { coalesceRuns } from './coalesce-runs.ts';
@@ -239,13 +239,4 @@ export class ConfigReload implements AsyncDisposable {
       this.#watch?.setPaths(this.#files);
     }
   }
-}
-
-/** Throws `bad_config` if a file has lost all its roles, which would open every server to every role. */
-function checkStillDenies(before: Config, next: Config): void {
-  if (before.unlisted === 'allow' || next.unlisted === 'deny' || !next.unlistedByDefault) return;
-  throw new SignalboxError(
-    'bad_config',
-    "no roles are left, which would let every role use every tool; write 'unlisted: allow' if that is meant",
-  );
 }

@@ -16,12 +16,14 @@ export function missingServersOf(
   allowlist: RoleToolAllowlist,
   role: string,
 ): NotReady {
-  return missing
-    .filter((server) => allowlist.mayAllowToolOf(role, server))
-    .slice(0, maxNamed)
-    .map(({ server, state, reason }) => ({
-      server,
-      state,
-      ...(reason !== undefined && { reason: reason.slice(0, maxReason) }),
-    }));
+  return notReadyOf(missing.filter((server) => allowlist.mayAllowToolOf(role, server)));
+}
+
+/** Describes missing servers, for people who may see all. */
+export function notReadyOf(missing: readonly MissingServer[]): NotReady {
+  return missing.slice(0, maxNamed).map(({ server, state, reason }) => ({
+    server,
+    state,
+    ...(reason !== undefined && { reason: reason.slice(0, maxReason) }),
+  }));
 }

@@ -1,9 +1,18 @@
+import type { MissingServer } from '@signalbox/mcp-host';
 import { type MatrixReply, permissionsOfRole } from '@signalbox/protocol';
 import { explainAsk } from '../approvals/ask-rules.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import { notReadyOf } from '../catalog/missing-servers.ts';
+import { patternWarnings } from '../roles/allowlist-warnings.ts';
 
-/** Says of every tool that is shown which listed roles may call it, and for which of them a person is asked. */
-export function matrixOf(catalog: Catalog): MatrixReply {
+/** The most warnings in one reply. */
+const maxWarnings = 100;
+
+/**
+ * Says of every tool that is shown which listed roles may call it, and for which of them a person is asked. Names the servers that have
+ * listed no tools yet, and the patterns of roles that match nothing.
+ */
+export function matrixOf(catalog: Catalog, missing: readonly MissingServer[]): MatrixReply {
   const { allowlist, approvals } = catalog;
   const { origins } = catalog.inventory;
   // People call tools by their own right.
@@ -22,5 +31,22 @@ export function matrixOf(catalog: Catalog): MatrixReply {
       may_ask: asked('by_arguments'),
     };
   });
-  return { roles, unlisted: !allowlist.isRestricted(undefined), tools };
+  const notReady = notReadyOf(missing);
+  const warnings = policyWarnings(catalog, missing);
+  return {
+    roles,
+    unlisted: !allowlist.isRestricted(undefined),
+    tools,
+    ...(notReady.length > 0 && { not_ready: notReady }),
+    ...(warnings.length > 0 && { warnings }),
+  };
+}
+
+/** Returns the warnings about the patterns of roles, as many as a reply names. */
+export function policyWarnings(
+  { allowlist, mcpContentRules, inventory }: Catalog,
+  missing: readonly MissingServer[],
+): string[] {
+  const mcpContent = mcpContentRules.allowlist;
+  return patternWarnings({ allowlist, mcpContent }, inventory, missing).slice(0, maxWarnings);
 }

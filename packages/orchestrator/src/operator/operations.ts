@@ -253,7 +253,7 @@ async function answerAllowed(
     case 'explain':
       return await explainTool(deps, request);
     case 'matrix':
-      return { data: matrixOf(await catalogs.current()) };
+      return { data: matrixOf(catalogs.present(), deps.host.missing()) };
     case 'samples':
       return { data: await deps.samples.read(request) };
     case 'explain_mcp_content':

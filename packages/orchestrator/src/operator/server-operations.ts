@@ -20,6 +20,7 @@ import type { HeldCalls } from '../holds/held-calls.ts';
 import type { DiscoveryPages } from '../pages/discovery-pages.ts';
 import type { KeptSummary, ResultStore } from '../results/result-store.ts';
 import type { CallScheduler } from '../scheduling/call-scheduler.ts';
+import { policyWarnings } from './matrix.ts';
 
 /** The most characters of standard error in one reply, of all servers together. */
 const maxStderrCharacters = 1024 * 1024;
@@ -38,7 +39,7 @@ export interface ServerOperationDeps {
   approvals: Approvals | undefined;
   /** The kept large results; `undefined` if none are kept. */
   results: Pick<ResultStore, 'summary'> | undefined;
-  catalogs: Pick<CatalogTracker, 'changesOf' | 'unshownOf'>;
+  catalogs: Pick<CatalogTracker, 'changesOf' | 'unshownOf' | 'present'>;
   /** Returns which files of other clients can't be read now, and why. */
   unreadFiles: (() => readonly string[]) | undefined;
   /** Reports the orchestrators with labels, whose servers this one offers. */
@@ -62,6 +63,7 @@ export async function answerServers(deps: ServerOperationDeps, asker: Sender): P
   const { all, count } = deps.holds;
   const unread = asker.role === 'operator' ? (deps.unreadFiles?.() ?? []) : [];
   const hosts = deps.hosts?.() ?? [];
+  const warnings = policyWarnings(deps.catalogs.present(), deps.host.missing());
   const configProblem = deps.configProblem();
   const restartNeeded = deps.restartNeeded();
   const { waiting = 0, oldestAt, deadlineAt } = deps.approvals?.summary() ?? {};
@@ -78,6 +80,7 @@ export async function answerServers(deps: ServerOperationDeps, asker: Sender): P
     ...(unread.length > 0 && { unread_files: unread.slice(0, maxUnreadFiles) }),
     ...(configProblem && { config_problem: configProblem }),
     ...(restartNeeded && { restart_needed: restartNeeded }),
+    ...(warnings.length > 0 && { warnings }),
     ...(all.length > 0 && { holds: all.map(holdText) }),
   };
   return { data };

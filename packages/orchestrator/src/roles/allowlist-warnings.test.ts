@@ -27,8 +27,7 @@ test('Patterns of prompts and resources that match nothing are warned about with
   ).toEqual([
     {
       ...{ role: 'reader', kind: 'prompt', pattern: 'mcp_mail__darft', nearest: 'mcp_mail__draft' },
-      message:
-        "role 'reader': 'mcp_mail__darft' matches no prompt; the most similar prompt is 'mcp_mail__draft'",
+      message: "role 'reader': 'mcp_mail__darft' matches no prompt; the most similar prompt is 'mail:draft'",
     },
     expect.objectContaining({ kind: 'prompt', pattern: 'files:draft' }),
     {

@@ -1,11 +1,11 @@
-import type { McpContent } from '@signalbox/mcp-host';
+import type { Inventory, McpContent, MissingServer } from '@signalbox/mcp-host';
 import { closest } from 'fastest-levenshtein';
 import type { CallBudgets } from '../budgets/call-budgets.ts';
 import type { McpContentAllowlist } from './mcp-content-allowlist.ts';
 import type { RepeatLists } from './repeat-lists.ts';
 import { matchesResource, mayMeanResourceOf } from './resource-pattern.ts';
 import type { RoleToolAllowlist, ToolOrigins } from './role-tool-allowlist.ts';
-import { matchesTool } from './tool-pattern.ts';
+import { matchesTool, mayMeanToolOf } from './tool-pattern.ts';
 
 /** A part of the policy that has no effect and is probably mistyped. */
 export interface AllowlistWarning {
@@ -29,6 +29,36 @@ export interface KnownNames {
   mcpContent?: Pick<McpContent, 'prompts' | 'resources' | 'templates'>;
   /** The roles that tokens have. Without them, roles are not checked. */
   roles?: readonly string[];
+}
+
+/**
+ * Tells which patterns of roles match nothing in an inventory. Patterns that may mean something of a server that has listed nothing yet are
+ * left out.
+ */
+export function patternWarnings(
+  {
+    allowlist,
+    mcpContent: contentAllowlist,
+  }: { allowlist: RoleToolAllowlist; mcpContent: McpContentAllowlist },
+  { tools, hidden, changed, origins, mcpContent }: Inventory,
+  missing: readonly Server[],
+): string[] {
+  const names = [...[...tools, ...hidden].map((tool) => tool.name), ...changed.keys()];
+  return allowlistWarnings(allowlist, { tools: names, origins, mcpContent }, { mcpContent: contentAllowlist })
+    .filter((warning) => isCertain(warning, missing, mcpContent.untold))
+    .map(({ message }) => message);
+}
+
+type Server = Pick<MissingServer, 'server' | 'prefix'>;
+
+/** Returns false if a server that has not listed its tools, prompts and resources yet may have what the warning misses. */
+function isCertain(
+  { pattern, kind }: AllowlistWarning,
+  missing: readonly Server[],
+  untold: readonly Server[],
+): boolean {
+  const silent = kind === 'tool' ? missing : untold;
+  return !silent.some((server) => (pattern === undefined ? kind === 'tool' : mayMeanToolOf(pattern, server)));
 }
 
 /** Finds probable mistakes in a policy: patterns that match nothing known, and roles that no token has. */
@@ -66,6 +96,8 @@ interface KnownThings {
   kind: NonNullable<AllowlistWarning['kind']>;
   /** Returns their names in the form that a pattern uses. */
   names: () => readonly string[];
+  /** Returns the name of one of them for people. */
+  labelOf: (name: string) => string;
   isMeant: (pattern: string) => boolean;
 }
 
@@ -73,6 +105,7 @@ function knownTools({ tools, origins }: KnownNames): KnownThings {
   return {
     kind: 'tool',
     names: () => tools,
+    labelOf: (name) => labelOf(origins?.get(name), name),
     isMeant: (pattern) => tools.some((tool) => matchesTool(pattern, tool, origins?.get(tool))),
   };
 }
@@ -84,6 +117,10 @@ function mcpContentWarnings(
   const knownPrompts: KnownThings = {
     kind: 'prompt',
     names: () => prompts.map(({ prompt }) => prompt.name),
+    labelOf: (name) => {
+      const found = prompts.find(({ prompt }) => prompt.name === name);
+      return labelOf(found && { server: found.server, tool: found.own }, name);
+    },
     isMeant: (pattern) =>
       prompts.some(({ server, own, prompt }) => matchesTool(pattern, prompt.name, { server, tool: own })),
   };
@@ -93,6 +130,7 @@ function mcpContentWarnings(
       ...resources.map(({ server, resource }) => `${server}:${resource.uri}`),
       ...templates.map(({ server, template }) => `${server}:${template.uriTemplate}`),
     ],
+    labelOf: (name) => name,
     isMeant: (pattern) =>
       resources.some(({ server, resource }) => matchesResource(pattern, server, resource.uri)) ||
       templates.some(({ server, template }) => mayMeanResourceOf(pattern, server, template.uriTemplate)),
@@ -101,6 +139,10 @@ function mcpContentWarnings(
     ...unmatched(some, knownPrompts, { role }),
     ...unmatched(others, knownResources, { role }),
   ]);
+}
+
+function labelOf(origin: { server: string; tool: string } | undefined, name: string): string {
+  return origin ? `${origin.server}:${origin.tool}` : name;
 }
 
 /** The patterns that name nothing in particular, so that they cannot be mistyped. */
@@ -116,7 +158,9 @@ function unmatched(
     .map((pattern) => {
       const { kind } = things;
       const nearest = closest(pattern, things.names());
-      const hint = nearest ? `; the most similar ${kind} is '${nearest}'` : `; no ${kind}s are known`;
+      const hint = nearest
+        ? `; the most similar ${kind} is '${things.labelOf(nearest)}'`
+        : `; no ${kind}s are known`;
       const place = 'role' in where ? `role '${where.role}'` : where.list;
       return {
         ...('role' in where && { role: where.role }),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { backupJournalSchema } from '../wire/admin/backups.ts';
-import { serverReportSchema } from './server-report.ts';
+import { patternWarningsSchema, serverReportSchema } from './server-report.ts';
+import { notReadySchema } from './tool.ts';
 import { toolCallErrorSchema } from './tool-call-error-schema.ts';
 
 const explainedStepSchema = z.object({
@@ -148,6 +149,10 @@ export const matrixReplySchema = z.object({
         .describe('Those for which arguments decide whether a call waits for a person.'),
     }),
   ),
+  not_ready: notReadySchema
+    .optional()
+    .describe('Servers that have listed no tool yet. Absent if there are none.'),
+  warnings: patternWarningsSchema(),
 });
 /** The answer to op `matrix`, in `data`: which role may call which tool that is shown now. */
 export type MatrixReply = z.infer<typeof matrixReplySchema>;

@@ -138,6 +138,15 @@ export const hostReportSchema = z.object({
 /** The state of the orchestrators with one label. */
 export type HostReport = z.infer<typeof hostReportSchema>;
 
+/** Accepts the warnings about patterns of roles. */
+export const patternWarningsSchema = () =>
+  z
+    .array(z.string())
+    .optional()
+    .describe(
+      'The patterns of roles that match nothing, at most a hundred. Those that may mean something of a server that is not ready are left out.',
+    );
+
 /** Accepts the answer to op `servers`. */
 export const serversReplySchema = z.object({
   servers: z.array(serverReportSchema),
@@ -179,6 +188,7 @@ export const serversReplySchema = z.object({
     .describe(
       'The keys of the configuration whose present values take effect after a restart only, and since when in epoch milliseconds. Absent if there are none.',
     ),
+  warnings: patternWarningsSchema(),
   holds: z
     .array(z.string())
     .optional()

@@ -39,6 +39,15 @@ export const toolSchema = z.looseObject({
 /** A tool in MCP's own form. Unknown fields are kept, so that nothing a server declares is lost on the way. */
 export type Tool = z.infer<typeof toolSchema>;
 
+/** Accepts the servers that have listed no tool yet. */
+export const notReadySchema = z.array(
+  z.object({
+    server: z.string(),
+    state: z.enum(['starting', 'failed']),
+    reason: z.string().optional().describe('The last error of the server.'),
+  }),
+);
+
 /** Accepts the manifest of a role. */
 export const manifestSchema = z.object({
   version: z.string(),
@@ -68,14 +77,7 @@ export const manifestSchema = z.object({
     .describe(
       'The role may also call tools that are not listed, by their exact names; or there are some whose definitions are withheld, and a call of them is answered with `definition_changed`.',
     ),
-  not_ready: z
-    .array(
-      z.object({
-        server: z.string(),
-        state: z.enum(['starting', 'failed']),
-        reason: z.string().optional().describe('The last error of the server.'),
-      }),
-    )
+  not_ready: notReadySchema
     .optional()
     .describe(
       'Servers that have told no tool yet, and of whose tools the role may be allowed to use some. It stands in first pages only, and a change of it alone does not change `version`.',

@@ -8,4 +8,5 @@ export {
   mintingPatternOf,
   parseTokenFile,
   type TokenFile,
+  tokenFault,
 } from './token-text.ts';

@@ -6,6 +6,21 @@ export const maxTokenLength = 8192;
 const tokenPattern = /^sbx_([^~]+)~[A-Za-z0-9_-]{43}$/;
 const mintingPattern = /^[a-z0-9][a-z0-9_.-]{0,126}\*$/;
 
+/** The number of characters of the secret in a token. */
+const secretLength = 43;
+
+/** Says what is wrong with a text that was a token of Signalbox, or holds one; `undefined` for a whole token, or another text. */
+export function tokenFault(text: string): string | undefined {
+  if (!text.includes('sbx_') || tokenPattern.test(text)) return undefined;
+  const [, agent, secret] = /^sbx_([^~]*)(?:~([A-Za-z0-9_-]*))?$/.exec(text) ?? [];
+  if (agent === undefined) return 'has characters before or in its token that belong to none';
+  const missing = secretLength - (secret?.length ?? 0);
+  if (secret === undefined) return 'is cut: its token has no ~ and nothing behind it';
+  return missing > 0
+    ? `is cut: ${missing} of the ${secretLength} characters behind ~ are missing`
+    : `has ${-missing} characters too many behind ~`;
+}
+
 /** Tells whether a name is the pattern of a minting token, such as `ci-*`, which covers every agent id with that beginning. */
 export function isMintingPattern(agent: string): boolean {
   return mintingPattern.test(agent);

@@ -90,10 +90,23 @@ export function unlistedTool(name: string): Tool {
   return { name, inputSchema: { type: 'object' } };
 }
 
-/** Passes on the progress that the orchestrator or another agent reports, if it can be read. */
+/** The longest message of a progress, in characters. */
+const maxMessage = 4096;
+
+/**
+ * Passes on the progress that the orchestrator or another agent reports, if it can be read. Fields that MCP does not know, or that have
+ * another type, are left out: a client may refuse them, or end its session.
+ */
 export function relayProgress(body: unknown, onProgress: (progress: ToolProgress) => void): void {
-  const reported = body as Partial<ToolProgress> | null;
-  if (typeof reported?.progress === 'number') onProgress(reported as ToolProgress);
+  if (!isJsonObject(body)) return;
+  const { progress, total, message, _meta: meta } = body;
+  if (!Number.isFinite(progress)) return;
+  onProgress({
+    progress: progress as number,
+    ...(Number.isFinite(total) && { total: total as number }),
+    ...(typeof message === 'string' && { message: message.slice(0, maxMessage) }),
+    ...(isJsonObject(meta) && { _meta: meta }),
+  });
 }
 
 /** Passes on the orchestrator's reports about a call: its progress, the log messages of its server, and whether it waits for a decision. */

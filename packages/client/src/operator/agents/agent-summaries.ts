@@ -72,6 +72,17 @@ export function agentSummaries(
   return summaries.sort((a, b) => names.compare(a.agent, b.agent));
 }
 
+/** Lists the agents whose programs fail on every message, in the order of names. */
+export function failingAgents(
+  connections: readonly ConnectedAgent[],
+): { agent: string; since: number; reason: string }[] {
+  const failing = connections.filter(({ status }) => {
+    const known = workerStatus(status);
+    return known?.worker === 'serve' && known.failing_since !== undefined;
+  });
+  return agentSummaries(failing, []).map(({ agent, failing }) => ({ agent, ...failing! }));
+}
+
 function offlineSummary({ agent, roles, pending, oldest_at }: WaitingAgent): AgentSummary {
   return {
     agent,

@@ -8,7 +8,7 @@ export const rankings = ['calls', 'errors', 'p95', 'bytes'] as const;
 /** A way to rank tools. */
 export type Ranking = (typeof rankings)[number];
 
-/** The figures of a tool in a time. Tools beyond the bound of the metrics are one entry, whose server and tool are `other`. */
+/** The figures of a tool in a time. The tools beyond the bound of the metrics are the last entry: its server and tool are `other`. */
 export interface RankedTool {
   /** The name for people: `server:tool`. */
   name: string;
@@ -65,7 +65,7 @@ export async function rankTools(
   const tools = ended.map((one): RankedTool => {
     const { server = '', tool = '' } = one.labels;
     return {
-      name: shownTool(server, tool),
+      name: isRestOfTools({ server, tool }) ? 'all other tools' : shownTool(server, tool),
       server,
       tool,
       calls: only(one.counts) ?? 0,
@@ -85,11 +85,23 @@ export async function rankTools(
   };
 }
 
-/** Sorts tools by a ranking, the first ones first. Equal ones are sorted by their calls, then by name. */
+/** Tells whether an entry stands for the tools beyond the bound of the metrics, and is none itself. */
+export function isRestOfTools({ server, tool }: Pick<RankedTool, 'server' | 'tool'>): boolean {
+  return server === 'other' && tool === 'other';
+}
+
+/**
+ * Sorts tools by a ranking, the first ones first. Equal ones are sorted by their calls, then by name. The rest of the tools has no rank and
+ * comes last.
+ */
 export function ranked(tools: readonly RankedTool[], by: Ranking): RankedTool[] {
   const size = (one: RankedTool): number => (by === 'p95' ? (one.p95Ms ?? 0) : one[by]);
   return [...tools].sort(
-    (one, other) => size(other) - size(one) || other.calls - one.calls || (one.name < other.name ? -1 : 1),
+    (one, other) =>
+      Number(isRestOfTools(one)) - Number(isRestOfTools(other)) ||
+      size(other) - size(one) ||
+      other.calls - one.calls ||
+      (one.name < other.name ? -1 : 1),
   );
 }
 

@@ -6,7 +6,7 @@ import {
   type ServersReply,
   SignalboxError,
 } from '@signalbox/protocol';
-import { agentSummaries } from '../agents/agent-summaries.ts';
+import { failingAgents } from '../agents/agent-summaries.ts';
 import type { FailedProgram } from '../agents/failed-programs.ts';
 import { type Fleet, readFleet } from '../agents/list-agents.ts';
 import { type BrokerStats, readStats } from '../broker-stats.ts';
@@ -54,6 +54,8 @@ export interface OrchestratorStatus {
   unread_files?: ServersReply['unread_files'];
   /** Why the configuration file as it is now is not in force, and since when. */
   config_problem?: ServersReply['config_problem'];
+  /** The patterns of roles that match nothing. */
+  warnings?: ServersReply['warnings'];
   /** The keys of the configuration that a restart puts in force, and since when. */
   restart_needed?: ServersReply['restart_needed'];
 }
@@ -81,9 +83,7 @@ export async function readStatus(
       ...countAgents(connected.filter(({ agent }) => agent !== orchestrator)),
       offlineWithMail: offline.length,
     },
-    failing: agentSummaries(connected, []).flatMap(({ agent, failing }) =>
-      failing ? { agent, ...failing } : [],
-    ),
+    failing: failingAgents(connected),
     failed,
     orchestrator: isThere
       ? await askOrchestrator(client, orchestrator)

@@ -1,3 +1,4 @@
+import { SignalboxError } from '@signalbox/protocol';
 import { nearestName } from '@signalbox/protocol/internal';
 import type { Config } from '../config.ts';
 
@@ -51,4 +52,16 @@ export function strandedRoles(tokens: readonly RoleHolder[], listed: ListedRoles
     const holders = `${agents.slice(0, maxAgents).join(', ')}${more}`;
     return warning === undefined ? [] : [`${warning}; there are tokens with it for ${holders}`];
   });
+}
+
+/** Throws `bad_config` if a file that is in force has lost all its roles, which would open every server to every role. */
+export function checkStillDenies(
+  before: Pick<Config, 'unlisted'>,
+  next: Pick<Config, 'unlisted' | 'unlistedByDefault'>,
+): void {
+  if (before.unlisted === 'allow' || next.unlisted === 'deny' || !next.unlistedByDefault) return;
+  throw new SignalboxError(
+    'bad_config',
+    "no roles are left, which would let every role use every tool; write 'unlisted: allow' if that is meant",
+  );
 }

@@ -33,7 +33,11 @@ export async function readAttention(context: ApiContext): Promise<Attention> {
   const fleet = await readFleet(client);
   const { agents } = summariesOf(fleet);
   const { broker, hold, holds, orchestrator } = await readStatus(client, name, { fleet });
-  const deadLetters = await listDeadLetters(client, { limit: most.deadLetters });
+  // So many are only counted.
+  const areMany = broker.dead_letters > most.deadLetters;
+  const deadLetters = areMany
+    ? { messages: [], more: true }
+    : await listDeadLetters(client, { limit: most.deadLetters });
   const tokens = await listTokens(client);
   const hooks = await listWebhooks(client);
   // An orchestrator that does not answer is not asked again.

@@ -94,9 +94,10 @@ export class MessageReader {
   }
 
   stats(inbox: string): InboxStats {
-    const { messages: pending, bytes } = this.#memtable.inbox(inbox);
-    let headSeq = this.#pending.headSeq(inbox);
-    for (const { seq } of this.#memtable.pendingIn(inbox)) headSeq = Math.max(headSeq, seq);
+    const { messages: pending, bytes, pendingEntries } = this.#memtable.inbox(inbox);
+    // Most inboxes have nothing in segments, and each query costs a lock.
+    let headSeq = pending > pendingEntries.size ? this.#pending.headSeq(inbox) : 0;
+    for (const seq of pendingEntries.keys()) headSeq = Math.max(headSeq, seq);
     return { pending, bytes, headSeq };
   }
 

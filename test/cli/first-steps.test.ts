@@ -1,0 +1,93 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { jsonOf } from '../support/cli/command-line.ts';
+import { everythingText, startWorkspace } from '../support/cli/workspace.ts';
+
+/** The configuration with one server, and a pattern with a typo. */
+const mistyped = (): string => everythingText().replace('mcp_everything__echo', 'everything:ehco');
+
+test('A pattern of a role that matches nothing is told as long as it stands, and so is a server that is still starting.', async () => {
+  await using workspace = await startWorkspace(mistyped);
+  const text =
+    "role 'researcher': 'everything:ehco' matches no tool; the most similar tool is 'everything:echo'";
+  const [status, matrix, doctor] = await Promise.all(
+    ['status', 'tools matrix', 'doctor'].map((command) => workspace.run(command.split(' '))),
+  );
+  expect(status).toMatchObject({ code: 1, stdout: expect.stringContaining(text) });
+  expect(matrix).toMatchObject({ code: 0, stderr: `warning: ${text}\n` });
+  expect(doctor!.stdout).toContain(text);
+  expect(jsonOf(await workspace.run(['tools', 'matrix', '--json']))).toMatchObject({ warnings: [text] });
+
+  const file = join(workspace.directory, 'signalbox.yaml');
+  const config = JSON.parse(await readFile(file, 'utf8'));
+  config.mcpServers.hanging = { command: process.execPath, args: ['-e', 'setInterval(() => {}, 1000)'] };
+  config.roles.researcher.tools = ['everything:echo', 'hanging:*'];
+  await writeFile(file, JSON.stringify(config));
+  // The change is put in force by itself.
+  await vi.waitFor(
+    async () => expect((await workspace.run(['tools', 'matrix'])).stderr).toBe('hanging is still starting\n'),
+    { timeout: 60_000, interval: 250 },
+  );
+  expect((await workspace.run(['tools', 'matrix'])).stdout).toContain('everything:echo');
+});
+
+test('explain takes the name of an agent for its role, and asks which of several roles is meant.', async () => {
+  await using workspace = await startWorkspace(everythingText);
+  await workspace.agent('rosa', 'researcher');
+  const explain = ['tools', 'explain', 'rosa', 'everything:echo'];
+  expect(await workspace.run(explain)).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('role researcher may call everything:echo'),
+    stderr: "'rosa' is an agent; this is about its role, researcher\n",
+  });
+  const byRole = await workspace.run(['tools', 'explain', 'sandbox', 'everything:echo']);
+  expect(byRole).toMatchObject({ stdout: expect.stringContaining('role sandbox may not call'), stderr: '' });
+  await workspace.agent('rosa', 'sandbox');
+  expect(await workspace.run(explain)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('name one of them: researcher, sandbox'),
+  });
+});
+
+test('A command says that it is about another system, that a label has no servers, and that a token is cut.', async () => {
+  await using workspace = await startWorkspace(everythingText);
+  const { directory, run } = workspace;
+  await writeFile(join(directory, 'other.yaml'), 'broker: { data: ./state }\n');
+  const other =
+    /this is about the system of .*signalbox\.yaml, which runs on .*state, and not about .*other\.yaml/;
+  for (const command of ['ps', 'tools matrix', 'token list', 'holds']) {
+    const there = await run([...command.split(' '), '--config', 'other.yaml', '--json']);
+    expect(there, command).toMatchObject({ code: 0, stderr: expect.stringMatching(other) });
+    expect(await run([...command.split(' '), '--json']), command).toMatchObject({ code: 0, stderr: '' });
+  }
+  const hosted = await run(['token', 'issue', '--host', 'gpu', '--out', 'gpu.token']);
+  expect(hosted).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(/does not name the label 'gpu', .*hosts: \{ gpu: \[SERVER\] \}/),
+  });
+  const { env } = await workspace.agent('rosa', 'researcher');
+  const whole = (await readFile(env.SIGNALBOX_TOKEN_FILE!, 'utf8')).trim();
+  const faults = {
+    [whole.slice(0, -5)]: 'is cut: 5 of the 43 characters behind ~ are missing',
+    [`${whole}ab`]: 'has 2 characters too many behind ~',
+    [`"${whole}"`]: 'has characters before or in its token that belong to none',
+  };
+  for (const [text, says] of Object.entries(faults)) {
+    await writeFile(env.SIGNALBOX_TOKEN_FILE!, text);
+    const refused = await run(['inbox'], env);
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(says) });
+    expect(refused.stderr).not.toContain(whole.slice(10, 30));
+  }
+});
+
+test('An empty configuration is right for a new system, and wrong for the one that runs with roles.', async () => {
+  await using workspace = await startWorkspace(everythingText);
+  const { directory, run } = workspace;
+  const text = `broker: { data: ./state, listen: '127.0.0.1:0' }\n`;
+  await writeFile(join(directory, 'signalbox.yaml'), text);
+  const refused = await run(['config', 'check']);
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('no roles are left') });
+  await writeFile(join(directory, 'new.yaml'), text.replace('./state', './new'));
+  expect(await run(['config', 'check', 'new.yaml'])).toMatchObject({ code: 0, stderr: '' });
+});
