@@ -42,6 +42,17 @@ test('The matrix shows which role may call which tool, and for which calls a per
   expect(held).toMatchObject({ code: 0, stdout: expect.stringContaining("'files:write_file'") });
   const released = await workspace.run(['release', '--tool', 'write_file', ...place]);
   expect(released).toMatchObject({ code: 0, stdout: expect.stringContaining("'files:write_file'") });
+  // A hold by the names on the wire is shown, found and recorded by those for people.
+  const byWire = ['hold', '--tool', 'mcp_files__write_*', '--reason', 'x', ...place];
+  expect((await workspace.run(byWire)).stdout).toContain("Tools 'files:write_*' are held");
+  expect((await workspace.run(['holds', ...place])).stdout).toContain("tools 'files:write_*'");
+  expect(jsonOf(await workspace.run(['holds', '--json', ...place]))).toMatchObject({
+    holds: [{ name: 'mcp_files__write_*' }],
+  });
+  expect((await workspace.run(['release', '--tool', 'files:write_*', ...place])).code).toBe(0);
+  const audit = (await workspace.run(['audit', ...place])).stdout;
+  expect(audit).toMatch(/hold_placed +files:write_\*/);
+  expect(audit).not.toContain('mcp_');
   const list = await workspace.run(['tools', 'list', '--role', 'clerk', ...place]);
   expect(list.stdout).toMatch(/^everything:echo /m);
   expect(list.stdout).not.toContain('mcp_');

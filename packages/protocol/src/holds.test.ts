@@ -30,7 +30,7 @@ test('The text of a hold says who holds what, since when, until when and why.', 
     "operator.kim holds agent 'rosa' since 1970-01-01T00:00:00.000Z: it deletes files (hold h1)",
   );
   expect(holdText({ ...hold, on: 'tool', name: 'mcp_db__*', until: 1000 })).toContain(
-    "holds tools 'mcp_db__*' since 1970-01-01T00:00:00.000Z until 1970-01-01T00:00:01.000Z",
+    "holds tools 'db:*' since 1970-01-01T00:00:00.000Z until 1970-01-01T00:00:01.000Z",
   );
   expect(holdText({ ...hold, on: 'all', damaged: true })).toContain('the record of hold h1 is damaged');
 });

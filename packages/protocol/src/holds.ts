@@ -1,3 +1,4 @@
+import { toolLabel } from './mcp/tool-label.ts';
 import type { Hold } from './wire/admin/holds.ts';
 
 /** Tells whether a hold is on an agent with this role. A hold on tools is on no agent. */
@@ -9,10 +10,10 @@ export function isOnAgent(
   return (on === 'agent' && name === agent) || (on === 'role' && name === role);
 }
 
-/** Names the target of a hold: `agent 'rosa'`, `tools 'mcp_db__*'`, `everything`. */
-export function holdSubject({ on, name }: Pick<Hold, 'on' | 'name'>): string {
+/** Names the target of a hold for people: `agent 'rosa'`, `tools 'db:*'`, `everything`. */
+export function holdSubject({ on, name = '' }: Pick<Hold, 'on' | 'name'>): string {
   if (on === 'all') return 'everything';
-  return `${on === 'tool' ? 'tools' : on} '${name}'`;
+  return on === 'tool' ? `tools '${toolLabel({ tool: name })}'` : `${on} '${name}'`;
 }
 
 /** Describes a hold in a sentence: target, holder, start, end and reason. */

@@ -1,12 +1,14 @@
 import { auditRows, readAudit, readAuditChain } from '@signalbox/client/operator';
 import { auditPageSize } from '@signalbox/client/operator/internal';
 import { type AuditEntry, type AuditEntryKind, auditEntryKinds, SignalboxError } from '@signalbox/protocol';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import { AuditChainCheck } from '@signalbox/store/internal';
 import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { formatElapsed } from '../terminal/duration.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
+import { withToolLabels } from '../tools/tool-name.ts';
 
 /** The options of `signalbox audit`. */
 export interface AuditFlags extends ConnectionFlags {
@@ -37,7 +39,7 @@ export async function printAudit(named: string | undefined, flags: AuditFlags): 
     entry.agent ?? '-',
     entry.role ?? '-',
     entry.code,
-    entry.name === undefined ? '-' : oneLine(entry.name, 60),
+    entry.name === undefined ? '-' : oneLine(toolLabel({ tool: entry.name, server: entry.server }), 60),
     String(entry.count),
     oneLine(factsOf(entry), 100),
   ]);
@@ -51,7 +53,7 @@ export async function printAudit(named: string | undefined, flags: AuditFlags): 
 }
 
 function factsOf({ detail, outcome, server, took_ms, request_bytes, reply_bytes }: AuditEntry): string {
-  if (took_ms === undefined) return detail;
+  if (took_ms === undefined) return withToolLabels(detail);
   const sizes = `${request_bytes ?? '?'} bytes in, ${reply_bytes ?? '?'} out`;
   return `${outcome} after ${formatElapsed(took_ms)}${server === undefined ? '' : ` on ${server}`}, ${sizes}`;
 }

@@ -25,7 +25,7 @@ export function holdCommand(): Command {
   withExamples(
     withJsonOption(command),
     'signalbox hold --agent rosa --reason "it deletes files" --cancel-running',
-    'signalbox hold --tool "mcp_db__*" --reason "the database moves" --until 2h',
+    'signalbox hold --tool "db:*" --reason "the database moves" --until 2h',
   );
   return command.action(async (flags: HoldFlags) => {
     const { hold } = await import('../holds/holds.ts');
@@ -65,7 +65,7 @@ function withTargetOptions(command: Command): Command {
   return withConnectionOptions(command, { agent: false })
     .option('--agent <agent>', 'this agent', agentOption)
     .option('--role <role>', 'all agents in this role', roleOption)
-    .option('--tool <pattern>', 'these tools: mcp_db__*, or db:* with the name of the server')
+    .option('--tool <pattern>', 'these tools, as SERVER:TOOL, where * stands for any characters: db:*')
     .option('--all', 'all agents and all tools');
 }
 

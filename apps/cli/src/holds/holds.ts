@@ -1,8 +1,10 @@
+import type { BrokerClient } from '@signalbox/client';
 import { type HoldTarget, listHolds, queryOrchestrator, releaseHolds } from '@signalbox/client/operator';
 import { checkToolPattern } from '@signalbox/client/operator/internal';
 import { type Hold, SignalboxError } from '@signalbox/protocol';
 import { parseDuration } from '@signalbox/protocol/duration';
 import { holdSubject, parseInstant } from '@signalbox/protocol/internal';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { type OrchestratorFlag, orchestratorOf } from '../connection/orchestrator-request.ts';
@@ -78,14 +80,23 @@ export async function release(ids: string[], flags: ReleaseFlags): Promise<void>
     connection,
     async (connected) => {
       const whole = target && (await wholeTarget(target, connected, {}));
-      return await releaseHolds(connected.client, whole ?? { ids }).catch((error) =>
-        throwUnknown(error, ids),
-      );
+      const named = whole?.on === 'tool' ? await holdsOnTool(connected.client, whole.name ?? '') : [];
+      const which = named.length > 0 ? { ids: named } : (whole ?? { ids });
+      return await releaseHolds(connected.client, which).catch((error) => throwUnknown(error, ids));
     },
     { changes: !json },
   );
   if (json) return printJson({ released });
   printLines(...released.flatMap(releasedLines));
+}
+
+/** Returns the ids of the holds on tools that bear a name for people: they were placed under it, or under the name on the wire. */
+async function holdsOnTool(client: BrokerClient, name: string): Promise<string[]> {
+  const label = toolLabel({ tool: name });
+  const holds = await listHolds(client);
+  return holds
+    .filter((one) => one.on === 'tool' && toolLabel({ tool: one.name ?? '' }) === label)
+    .map(({ id }) => id);
 }
 
 /** Throws the error again. For an unknown id it adds how an agent is released. */

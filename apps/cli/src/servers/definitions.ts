@@ -1,5 +1,6 @@
 import type { DefinitionDifference, DefinitionReport, DefinitionsReply } from '@signalbox/protocol';
 import { quotedLines } from '@signalbox/protocol/internal';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { count, printJson, printLines, tableLines } from '../terminal/output.ts';
@@ -19,13 +20,13 @@ export async function printPins(server: string | undefined, flags: ToolsFlags): 
     server,
     kind,
     name,
-    as,
+    toolLabel({ tool: as, server }),
     stateWords[state],
     pinned?.hash ?? '-',
     pinned === undefined ? '-' : new Date(pinned.at).toISOString(),
     pinned === undefined ? '-' : (pinned.by ?? 'first sight'),
   ]);
-  const headings = ['SERVER', 'KIND', 'NAME', 'AGENTS USE', 'STATE', 'HASH', 'PINNED', 'BY'];
+  const headings = ['SERVER', 'KIND', 'NAME', 'SHOWN AS', 'STATE', 'HASH', 'PINNED', 'BY'];
   printLines(
     tableLines(headings, rows, { optionalColumns: 3 }),
     '',
@@ -100,7 +101,8 @@ function moreOf({ more }: DefinitionsReply): string[] {
 
 function diffLines(definition: DefinitionReport): string[] {
   const { server, kind, name, as, state, pinned, differences, more_differences: more } = definition;
-  const shown = as === undefined ? name : `${name} (agents use ${as})`;
+  const label = as === undefined ? undefined : toolLabel({ tool: as, server });
+  const shown = label === undefined || label === `${server}:${name}` ? name : `${name} (shown as ${label})`;
   const what = kind === 'instructions' ? `${server}: its instructions` : `${server}: ${kind} ${shown}`;
   const since = pinned === undefined ? '' : `, pinned ${new Date(pinned.at).toISOString()}`;
   return [

@@ -24,7 +24,7 @@ export function toolsCallCommand(): Command {
   withOrchestratorOption(command);
   withExamples(
     withJsonOption(command),
-    `signalbox tools call mcp_everything__echo '{"message":"hello"}' --token-file researcher.token`,
+    `signalbox tools call everything:echo '{"message":"hello"}' --token-file researcher.token`,
   );
   return command.action(async (name: string, text: string, flags: ToolsCallFlags) => {
     const { callTool } = await import('../../tools/call.ts');

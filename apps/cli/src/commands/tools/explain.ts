@@ -14,7 +14,7 @@ export function toolsExplainCommand(): Command {
       .description(
         'Say whether a role may call a tool, what each step would do with the call, and which rule decides. For the operator.',
       )
-      .argument('<role>', 'the role, as tokens have it')
+      .argument('<role>', 'the role, or an agent, whose role it is then')
       .argument('<tool>', 'the tool, as tools list shows it, or as SERVER:TOOL')
       .argument(
         '[arguments]',
@@ -28,8 +28,8 @@ export function toolsExplainCommand(): Command {
   );
   withExamples(
     withJsonOption(command),
-    'signalbox tools explain researcher mcp_everything__echo',
-    `signalbox tools explain builder mcp_files__write '{"path":"/srv/prod/app"}'`,
+    'signalbox tools explain researcher everything:echo',
+    `signalbox tools explain builder files:write '{"path":"/srv/prod/app"}'`,
   );
   return command.action(async (role: string, tool: string, text: string | undefined, flags: ToolsFlags) => {
     const { explainTool } = await import('../../tools/explain.ts');
