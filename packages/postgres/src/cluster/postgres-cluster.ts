@@ -302,9 +302,7 @@ export class PostgresCluster implements AsyncDisposable {
     if (isLeased) return;
     // The row may have been read before the last take. If this check fails, the next read makes another one.
     const tenure = this.#begun(inbox);
-    const checked = tenure?.isShared
-      ? this.#checkShared(inbox, tenure)
-      : this.#readIfHeld(inbox, [0, 0, 0]);
+    const checked = tenure?.isShared ? this.#checkShared(inbox, tenure) : this.#readIfHeld(inbox, [0, 0, 0]);
     checked.catch(() => {});
   }
 

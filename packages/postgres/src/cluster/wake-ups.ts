@@ -74,7 +74,10 @@ export class WakeUps {
       void written.then((rows) => {
         for (const [at, { incarnation, inbox, isStored }] of wakeUps.entries()) {
           const id = rows[at]?.id;
-          this.#notifications.notify(incarnation, isStored && id !== undefined ? `${id} ${inbox}` : undefined);
+          this.#notifications.notify(
+            incarnation,
+            isStored && id !== undefined ? `${id} ${inbox}` : undefined,
+          );
         }
       });
     };
