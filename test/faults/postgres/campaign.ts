@@ -97,6 +97,7 @@ export async function runPostgresCampaign(options: PostgresCampaignOptions): Pro
           url: site.url,
           operatorToken: site.brokers[0]!.operatorToken,
           directory: site.directory,
+          database: { url: server.url, schema: site.schema },
           workers: options.workers,
           others: names.flatMap((name) => [`${name}-sender`, `${name}-reader`]),
         },
