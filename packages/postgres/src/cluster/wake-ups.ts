@@ -41,8 +41,8 @@ export class WakeUps {
   readonly #insert: Statement;
   readonly #find: Statement;
   readonly #drop: Statement;
-  /** The rows that notifications have named since the last look. */
-  #heard = new Set<number>();
+  /** The inboxes that notifications have named since the last look, by the numbers of their rows. */
+  #heard = new Map<number, string>();
 
   constructor(database: PostgresDatabase, incarnation: number, notifications: Pick<Notifications, 'notify'>) {
     this.#database = database;
@@ -87,7 +87,7 @@ export class WakeUps {
   *heard(news: readonly string[]): Iterable<string> {
     for (const one of news) {
       const [id, inbox = ''] = one.split(' ');
-      this.#heard.add(Number(id));
+      this.#heard.set(Number(id), inbox);
       yield inbox;
     }
   }
@@ -95,7 +95,7 @@ export class WakeUps {
   /** Returns the inboxes at which this broker must look, each once, but for those that a notification has named. */
   async find(): Promise<{ inboxes: Map<string, Woken>; drop: () => Promise<unknown> } | undefined> {
     const heard = this.#heard;
-    this.#heard = new Set();
+    this.#heard = new Map();
     const found = await this.#database.read<{
       id: number;
       inbox: string;
@@ -105,7 +105,8 @@ export class WakeUps {
     if (found.length === 0) return undefined;
     const inboxes = new Map<string, Woken>();
     for (const { id, inbox, seq, isLeased } of found) {
-      if (heard.has(id)) continue;
+      // Everybody who may connect to the database can notify.
+      if (heard.get(id) === inbox) continue;
       const woken = inboxes.get(inbox) ?? { isLeased, hasMore: false, isCancelled: false, freed: [] };
       inboxes.set(inbox, woken);
       if (seq === null) woken.hasMore = true;
