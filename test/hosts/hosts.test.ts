@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
 import { connectBroker } from '@signalbox/client';
-import { tempDir } from '@signalbox/testing';
+import { counterServer, readCounter, tempDir } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { jsonOf, signalbox } from '../support/cli/command-line.ts';
 import { everything, type Site, startSite } from '../support/hosts/hosts.ts';
@@ -18,7 +18,7 @@ beforeAll(async () => {
     hosts: { gpu: ['render'], lab: ['scope'] },
     roles: {
       artist: {
-        tools: ['here:echo', 'render:*'],
+        tools: ['here:echo', 'render:*', 'scope:*'],
         prompts: ['render:*'],
         resources: ['render:*'],
         ask: ['render:get-sum'],
@@ -30,6 +30,14 @@ beforeAll(async () => {
   client = await site.client('rosa', 'artist');
 });
 afterAll(() => site?.[Symbol.asyncDispose]());
+
+interface Servers {
+  servers: { name: string; in_flight: number }[];
+  hosts: { host: string; away_since?: number }[];
+}
+
+const inFlight = async (server: string) =>
+  ((await hub('servers')) as Servers).servers.find(({ name }) => name === server)?.in_flight;
 
 /** Resolves with the names of the tools, when one of them is listed. */
 async function listed(of: Client, name: string): Promise<string[]> {
@@ -178,14 +186,9 @@ test('The token of a host serves its label and answers, and the broker refuses e
 test('While a host is away, a call says so with since when, the rest goes on, and its tools come back with it.', async () => {
   const running = client.callTool({ name: `mcp_render__${long}`, arguments: { duration: 60, steps: 60 } });
   running.catch(() => {});
-  const inFlight = async () =>
-    ((await hub('servers')) as { servers: { name: string; in_flight: number }[] }).servers.find(
-      ({ name }) => name === 'render',
-    )?.in_flight;
-  await expect.poll(inFlight, { timeout: 20_000 }).toBe(1);
+  await expect.poll(() => inFlight('render'), { timeout: 20_000 }).toBe(1);
   await site.stopHost('gpu', 'SIGKILL');
-  const since = async () =>
-    ((await hub('servers')) as { hosts: { away_since?: number }[] }).hosts[0]?.away_since;
+  const since = async () => ((await hub('servers')) as Servers).hosts[0]?.away_since;
   await expect.poll(since, { timeout: 40_000 }).toEqual(expect.any(Number));
   const refused = await client.callTool({ name: 'mcp_render__echo', arguments: { message: 'there?' } });
   const when = new Date((await since())!).toISOString();
@@ -198,4 +201,27 @@ test('While a host is away, a call says so with since when, the rest goes on, an
   const back = async () =>
     (await client.callTool({ name: 'mcp_render__echo', arguments: { message: 'back' } })).isError ?? false;
   await expect.poll(back, { timeout: 30_000 }).toBe(false);
+});
+
+test('A host that is stopped answers the call that runs, refuses the one that waits, and is away when it has ended.', async () => {
+  const counter = join(site.hub.directory, 'scope.jsonl');
+  const file = join(site.hub.directory, 'gate');
+  await site.host('lab', { scope: { ...counterServer(counter), concurrency: 1 } });
+  await listed(client, 'mcp_scope__gate');
+  const running = client.callTool({ name: 'mcp_scope__gate', arguments: { file } });
+  await expect.poll(() => readCounter(counter).length, { timeout: 20_000 }).toBe(1);
+  const waiting = client.callTool({ name: 'mcp_scope__count', arguments: {} });
+  const stopped = site.stopHost('lab', 'SIGTERM');
+  expect(JSON.stringify(await waiting)).toMatch(
+    /it is being stopped, and takes no calls|has been away since/,
+  );
+  await writeFile(file, '');
+  expect((await running).isError).toBeFalsy();
+  await stopped;
+  const endedAt = Date.now();
+  // It is known at once: the call is not sent, to wait for an orchestrator that does not come.
+  const refused = await client.callTool({ name: 'mcp_scope__count', arguments: {} });
+  const [, since = ''] = /host 'lab' has been away since (\S+Z)/.exec(JSON.stringify(refused)) ?? [];
+  expect(Date.parse(since)).toBeLessThanOrEqual(endedAt);
+  expect(readCounter(counter).map(({ tool }) => tool)).toEqual(['gate', 'gate']);
 });

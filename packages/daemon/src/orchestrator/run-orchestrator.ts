@@ -317,7 +317,6 @@ async function startParts(
       ...(ca !== undefined && { ca }),
       token,
       agent: id,
-      backoff: label === undefined ? 'orchestrator' : 'worker',
       // The broker that issued the token has just answered. If it does not answer now, it is only slow.
       waitForBroker: options.token === undefined,
       signal,
