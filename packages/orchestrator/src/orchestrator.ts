@@ -10,7 +10,6 @@ import {
 import type { McpHost } from '@signalbox/mcp-host';
 import { ToolDigests } from '@signalbox/mcp-host/tool-calls';
 import {
-  type HostReport,
   messageOf,
   type OrchestratorFigures,
   type ServersReply,
@@ -70,6 +69,7 @@ import { MetricsReports } from './metrics/metrics-reports.ts';
 import { ServerFigures } from './metrics/server-figures.ts';
 import { answerOperation, type OperationDeps } from './operator/operations.ts';
 import { checkPolicy, type Policy } from './operator/policy.ts';
+import type { LabelledHosts } from './operator/server-operations.ts';
 import { DiscoveryPages } from './pages/discovery-pages.ts';
 import { ManifestPages } from './pages/manifest-pages.ts';
 import type { ResultStore } from './results/result-store.ts';
@@ -122,8 +122,8 @@ export interface OrchestratorOptions {
   rules?: string;
   /** Returns which files of other clients can't be read now, and why. Operators are shown it. */
   unreadFiles?: () => readonly string[];
-  /** Reports the orchestrators with labels, whose servers are among those of the host. */
-  hosts?: () => HostReport[];
+  /** The orchestrators with labels, whose servers are among those of the host. */
+  hosts?: LabelledHosts;
   /** The most calls that may wait for decisions; by default {@link defaultApprovalLimits}. */
   approvalLimits?: ApprovalLimits;
   /** The most room of held calls; by default {@link defaultHeldCallLimits}. */
@@ -308,7 +308,9 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
 
 /** Reports to the audit log how calls end, and what becomes of servers, hints and definitions. */
 function startAudit({ duties: client, host, monotonic, log, ends }: Base): AuditTrail {
-  const audit = ends.use(new AuditTrail({ client, monotonic, log }));
+  const audit = ends.use(
+    new AuditTrail({ client, hostOf: (server) => host.labelOf(server), monotonic, log }),
+  );
   ends.use(auditWithheldHints(audit, host, monotonic));
   ends.use(auditChangedDefinitions(audit, host, monotonic));
   ends.defer(auditServerEvents(audit, host));

@@ -30,6 +30,8 @@ const askEveryMs = 1_000;
 const graceMs = 2_500;
 /** The longest wait for the receipts of calls that were sent before the end of their orchestrator was known, in milliseconds. */
 const receiptsMs = 250;
+/** The longest wait for the restart of a server. */
+const reloadMs = 60_000;
 /** The time of a question that is answered when the orchestrator ends, in milliseconds. Then it is asked again. */
 const endQuestionMs = 5_000;
 
@@ -67,6 +69,11 @@ export class RemoteHosts implements AsyncDisposable {
   /** Reports each label: whether its orchestrator is there, and the servers that it serves without being named for them. */
   reports(): HostReport[] {
     return Object.entries(this.#options.named()).map(([label, named]) => this.#host(label).report(named));
+  }
+
+  /** Has a server restarted where it runs, and resolves when that is done. Rejects with a `SignalboxError`. */
+  async reload(label: string, server: string): Promise<void> {
+    await this.#host(label).reload(server);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -149,7 +156,9 @@ class RemoteHost {
     signal.throwIfAborted();
     const client = await this.#client;
     const problem = this.#problemOf(server);
-    if (problem !== undefined) throw new SignalboxError('server_failed', problem);
+    const isOffered = !this.#found || this.#found.has(server);
+    if (problem !== undefined)
+      throw new SignalboxError(isOffered ? 'server_failed' : 'server_not_found', problem);
     const { promise: lost, resolve: lose } = Promise.withResolvers<string>();
     const version = this.#found?.get(server)?.version;
     const use: OpenServer = { version, lose, onListsChanged };
@@ -173,6 +182,13 @@ class RemoteHost {
       ...(away !== undefined && { away_since: away, ...(!this.#wasSeen && { never_seen: true as const }) }),
       ...(refused.length > 0 && { refused: refused.slice(0, 100) }),
     };
+  }
+
+  async reload(server: string): Promise<void> {
+    if (!this.#found) throw new SignalboxError('server_failed', this.#problemOf(server)!);
+    if (await this.#question({ reload: server }, reloadMs)) return await this.#ask();
+    const message = `host '${this.#label}' did not answer in time whether '${server}' was started again`;
+    throw new SignalboxError('server_failed', message, { retryable: true });
   }
 
   async stop(): Promise<void> {
@@ -238,14 +254,17 @@ class RemoteHost {
       // The next question tells the host that it was heard: no more calls come.
       await within(Promise.all(this.#leaving), receiptsMs);
       void this.#ask();
-    } else if (this.#deps.now() - askedAt >= endQuestionMs) {
+    } else if (this.#deps.now() - askedAt > endQuestionMs / 2) {
       void this.#awaitEnd();
     }
-    // After an answer before its time, the next sign of life has it asked again.
+    // After an answer long before its time, the next sign of life has it asked again.
   }
 
   /** Resolves with `undefined` if there was no answer in time. */
-  async #question(about: { at_end?: true }, timeoutMs: number): Promise<HostedReply | undefined> {
+  async #question(
+    about: { at_end?: true; reload?: string },
+    timeoutMs: number,
+  ): Promise<HostedReply | undefined> {
     const client = await this.#client;
     const body = { op: 'hosted', ...about };
     const options = { timeoutMs, ephemeral: true, signal: this.#stop.signal };

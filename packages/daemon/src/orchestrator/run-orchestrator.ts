@@ -338,7 +338,7 @@ async function startParts(
       ...(callTimeoutMs !== undefined && { callTimeoutMs }),
       samplesFile: orchestratorFiles(dataDir).samplesOf(id),
       unreadFiles: () => inForce().unreadFiles,
-      hosts: () => remote.reports(),
+      hosts: remote,
       isHost: label !== undefined,
       rules: `started: ${describeRules(config)}`,
       log: events,

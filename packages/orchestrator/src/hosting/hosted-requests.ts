@@ -97,14 +97,16 @@ export class OrderlyEnd {
   }
 }
 
-/** Answers which servers there are, in what state, at once or when the orchestrator ends. */
+/** Answers which servers there are, in what state: at once, when the orchestrator ends, or when a server was reloaded. */
 export async function answerHosted(
   { host, end }: Pick<HostedDeps, 'host' | 'end'>,
-  { at_end: isForEnd }: Extract<McpRequest, { op: 'hosted' }>,
+  { at_end: isForEnd, reload: reloaded }: Extract<McpRequest, { op: 'hosted' }>,
   { message: { from }, cancellation }: Pick<ServedRequest, 'message' | 'cancellation'>,
 ): Promise<McpReply> {
   if (isForEnd) await end.begun(from.address, cancellation);
-  else end.asked(from.address);
+  else if (reloaded === undefined) end.asked(from.address);
+  else if (!host.contents().some(({ server }) => server === reloaded)) return { error: noServer(reloaded) };
+  else await host.reload(reloaded);
   const { ends } = end;
   const data: HostedReply = {
     ...(ends && { ends }),

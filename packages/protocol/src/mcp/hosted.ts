@@ -34,6 +34,9 @@ export const hostedRequestSchema = z.object({
     .literal(true)
     .optional()
     .describe('The answer comes when the orchestrator ends in order, or its time is over, and not before.'),
+  reload: serverName
+    .optional()
+    .describe('A server that an operator reloads: the answer comes when it was started again, or failed to.'),
 });
 
 /** Accepts the question for a page of a list of such a server. */
