@@ -53,7 +53,6 @@ const client = await connectBroker({
   url,
   token,
   agent: 'orchestrator',
-  backoff: 'worker',
   waitForBroker: true,
   log: lossesOf((lost) => isReady && process.send?.(lost)),
 });
