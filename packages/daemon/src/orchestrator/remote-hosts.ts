@@ -128,7 +128,8 @@ class RemoteHost {
   #isEndAsked = false;
   /** Calls that the broker may not have handed out yet. */
   readonly #leaving = new Set<Promise<void>>();
-  #nonsense: string | undefined;
+  /** False from an answer that can't be read to the next one that can. */
+  #isUnderstood = true;
   readonly #timer: NodeJS.Timeout;
   readonly #stop = new AbortController();
   readonly #client: Promise<BrokerClient>;
@@ -233,10 +234,9 @@ class RemoteHost {
       else this.#missed(askedAt);
     } catch (thrown) {
       if (this.#stop.signal.aborted) return;
-      const reason = messageOf(thrown);
-      if (reason !== this.#nonsense)
-        this.#deps.log({ event: 'host_not_understood', host: this.#label, reason });
-      this.#nonsense = reason;
+      if (this.#isUnderstood)
+        this.#deps.log({ event: 'host_not_understood', host: this.#label, reason: messageOf(thrown) });
+      this.#isUnderstood = false;
       this.#missed(askedAt);
     }
   }
@@ -273,7 +273,7 @@ class RemoteHost {
   }
 
   #heard({ servers, ends }: HostedReply, askedAt: number): void {
-    this.#nonsense = undefined;
+    this.#isUnderstood = true;
     this.#heardAt = Math.max(this.#heardAt, askedAt);
     if (ends && !ends.successor) {
       this.#left(askedAt);
