@@ -11,6 +11,9 @@ let token: string;
 let host: BrokerClient;
 /** What the host answers to the next calls. */
 let answer: (request: ServedRequest) => object | Promise<object> = () => ({});
+/** What the host answers in place of its servers. */
+let nonsense: object | undefined;
+let asked = (): void => {};
 
 /** Plays a host that somebody else has taken over: it has the token of a label, and answers what it likes. */
 beforeAll(async () => {
@@ -31,7 +34,10 @@ beforeAll(async () => {
     const { op, list } = request.json as { op: string; list?: string };
     const kind = 'mcp_reply';
     const servers = ['render', 'hasty', 'here'].map(ready);
-    if (op === 'hosted') return { kind, body: { data: { servers } } };
+    if (op === 'hosted') {
+      asked();
+      return { kind, body: nonsense ?? { data: { servers } } };
+    }
     if (op !== 'hosted_list') return { kind, body: await answer(request) };
     return { kind, body: { data: { entries: list === 'tools' ? tools : [], more: false } } };
   };
@@ -135,4 +141,20 @@ test('A reply that comes after the deadline of its call reaches nobody, and the 
   expect(await paint()).toContain('in time');
   const status = async () => (await site.hub.run(['status', '--config', 'signalbox.yaml'])).stdout;
   await expect.poll(status, { timeout: 20_000 }).toMatch(/mail +0 waiting; 0 for later; 0 dead letters/);
+});
+
+test('A host whose answers cannot be read is logged once, and its tools come back when they can.', async () => {
+  nonsense = { data: { servers: 'none' } };
+  let questions = 0;
+  const { promise: askedOften, resolve } = Promise.withResolvers<void>();
+  asked = () => {
+    if (++questions === 4) resolve();
+  };
+  await askedOften;
+  const logged = () => site.hub.up.stderr().split('host not understood').length - 1;
+  await expect.poll(logged, { timeout: 20_000 }).toBe(1);
+  nonsense = undefined;
+  answer = () => ({ result: { content: [{ type: 'text', text: 'again' }] } });
+  await expect.poll(() => paint(), { timeout: 30_000 }).toContain('again');
+  expect(logged()).toBe(1);
 });

@@ -188,6 +188,10 @@ test('The token of a host serves its label and answers, and the broker refuses e
     code: expect.stringMatching(/forbidden|bad_frame/),
   });
   expect(await host.listConnected()).toEqual([]);
+  expect((await host.findRecipient('rosa')).connections).toEqual([]);
+  // It sees its own connections, so that one that ends knows whether another one takes over.
+  const own = (await host.findRecipient('orchestrator.gpu')).connections.map(({ address }) => address);
+  expect(own.toSorted()).toEqual(['orchestrator.gpu', 'orchestrator.gpu#look']);
   const { env } = await site.hub.agent('eve', 'artist');
   const eve = (await readFile(env.SIGNALBOX_TOKEN_FILE!, 'utf8')).trim();
   await using worker = await connectBroker({ url, token: eve, agent: 'eve#x' });

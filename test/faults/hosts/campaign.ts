@@ -114,11 +114,14 @@ export async function runHostCampaign(options: {
   const timeline = createWriteStream(join(site.directory, 'campaign.log'));
   const note = (fact: object): void =>
     void timeline.write(`${JSON.stringify({ time: new Date().toISOString(), ...fact })}\n`);
+  let probes = 0;
   /** Resolves with the time until the first result of the calls that are made from now on; `undefined` if there was none. */
   const probe = async (server: ServerName, from: number): Promise<number | undefined> => {
     const { promise, resolve } = Promise.withResolvers<number | undefined>();
     const call = (): void => {
-      const one = order(site.names[0]!, server, 'echo', callDeadlineMs);
+      // Each call is that of another agent: few calls of one agent run at a time.
+      const agent = site.names[probes++ % site.names.length]!;
+      const one = order(agent, server, 'echo', callDeadlineMs);
       waiting.set(one.id, (end) => {
         waiting.delete(one.id);
         note({ probe: server, id: one.id, end });

@@ -6,6 +6,8 @@ import { type HostEventRecord, runHostCampaign } from './campaign.ts';
 import { hostEvents } from './plan.ts';
 import { servers } from './site.ts';
 
+/** The most broken promises that are printed without --json. */
+const shownFaults = 20;
 const usage = `npm run test:faults:hosts -- [options]
   --events N   events (300)
   --seed N     decides the events (1)
@@ -74,7 +76,8 @@ if (values.help || ![events, seed, agents].every(Number.isInteger) || events < 1
     const text = [
       eventTable(report.events),
       counts,
-      ...faults,
+      ...faults.slice(0, shownFaults),
+      ...(faults.length > shownFaults ? [`and ${faults.length - shownFaults} more`] : []),
       ...(faults.length > 0 ? [`logs: ${report.directory}`] : []),
     ];
     process.stdout.write(

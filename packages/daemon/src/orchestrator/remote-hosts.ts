@@ -27,7 +27,7 @@ const askEveryMs = 1_000;
  * The longest wait for an answer, in milliseconds. An orchestrator that gave none to any question for so long takes no new calls; until
  * then they wait in its inbox.
  */
-const graceMs = 2_500;
+const graceMs = 3_500;
 /** The longest wait for the receipts of calls that were sent before the end of their orchestrator was known, in milliseconds. */
 const receiptsMs = 250;
 /** The longest wait for the restart of a server. */
@@ -119,6 +119,8 @@ class RemoteHost {
   readonly #startedAt: number;
   #found: HostedServers | undefined;
   #awaySince: number | undefined;
+  /** True while it is away because it said that it ends. */
+  #hasEnded = false;
   #wasSeen = false;
   /** The first question until its answer, or until it was missed. */
   readonly #asked: Promise<void>;
@@ -128,7 +130,8 @@ class RemoteHost {
   #isEndAsked = false;
   /** Calls that the broker may not have handed out yet. */
   readonly #leaving = new Set<Promise<void>>();
-  #nonsense: string | undefined;
+  /** False from an answer that can't be read to the next one that can. */
+  #isUnderstood = true;
   readonly #timer: NodeJS.Timeout;
   readonly #stop = new AbortController();
   readonly #client: Promise<BrokerClient>;
@@ -156,9 +159,11 @@ class RemoteHost {
     signal.throwIfAborted();
     const client = await this.#client;
     const problem = this.#problemOf(server);
-    const isOffered = !this.#found || this.#found.has(server);
-    if (problem !== undefined)
-      throw new SignalboxError(isOffered ? 'server_failed' : 'server_not_found', problem);
+    if (problem !== undefined) {
+      const isOffered = !this.#found || this.#found.has(server);
+      const details = this.#hasEnded ? { ended: true } : {};
+      throw new SignalboxError(isOffered ? 'server_failed' : 'server_not_found', problem, { details });
+    }
     const { promise: lost, resolve: lose } = Promise.withResolvers<string>();
     const version = this.#found?.get(server)?.version;
     const use: OpenServer = { version, lose, onListsChanged };
@@ -233,10 +238,9 @@ class RemoteHost {
       else this.#missed(askedAt);
     } catch (thrown) {
       if (this.#stop.signal.aborted) return;
-      const reason = messageOf(thrown);
-      if (reason !== this.#nonsense)
-        this.#deps.log({ event: 'host_not_understood', host: this.#label, reason });
-      this.#nonsense = reason;
+      if (this.#isUnderstood)
+        this.#deps.log({ event: 'host_not_understood', host: this.#label, reason: messageOf(thrown) });
+      this.#isUnderstood = false;
       this.#missed(askedAt);
     }
   }
@@ -250,7 +254,7 @@ class RemoteHost {
     this.#isEndAsked = false;
     if (!this.#found || this.#stop.signal.aborted) return;
     if (answer?.ends) {
-      if (!answer.ends.successor) this.#left(this.#deps.now());
+      if (!answer.ends.successor) this.#left(this.#deps.now(), { inOrder: true });
       // The next question tells the host that it was heard: no more calls come.
       await within(Promise.all(this.#leaving), receiptsMs);
       void this.#ask();
@@ -273,15 +277,16 @@ class RemoteHost {
   }
 
   #heard({ servers, ends }: HostedReply, askedAt: number): void {
-    this.#nonsense = undefined;
+    this.#isUnderstood = true;
     this.#heardAt = Math.max(this.#heardAt, askedAt);
     if (ends && !ends.successor) {
-      this.#left(askedAt);
+      this.#left(askedAt, { inOrder: true });
       return;
     }
     if (!this.#found) this.#deps.log({ event: 'host_there', host: this.#label });
     this.#found = new Map(servers.map((one) => [one.server, one]));
     this.#awaySince = undefined;
+    this.#hasEnded = false;
     this.#wasSeen = true;
     if (!ends) void this.#awaitEnd();
     for (const [server, uses] of this.#open) {
@@ -297,11 +302,12 @@ class RemoteHost {
 
   #missed(askedAt: number): void {
     if (askedAt <= this.#heardAt || this.#deps.now() - this.#connectedAt < graceMs) return;
-    this.#left(askedAt);
+    this.#left(askedAt, { inOrder: false });
   }
 
-  #left(since: number): void {
+  #left(since: number, { inOrder }: { inOrder: boolean }): void {
     if (!this.#found) return;
+    this.#hasEnded = inOrder;
     this.#awaySince = since;
     this.#found = undefined;
     this.#deps.log({ event: 'host_away', host: this.#label });

@@ -30,8 +30,7 @@ export function policyOf(config: McpServerConfig): EffectivePolicy {
     share = 'all',
     lazy = false,
     restartWindowMs = 5 * minuteMs,
-    // A server elsewhere is down when its orchestrator has been away for a while already.
-    downWaitMs = config.type === 'remote' ? 0 : 5_000,
+    downWaitMs = 5_000,
     questions = defaultQuestions,
   } = config;
   const { maxRestarts = config.type === 'stdio' ? 5 : Number.POSITIVE_INFINITY } = config;

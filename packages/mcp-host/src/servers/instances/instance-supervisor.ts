@@ -94,6 +94,7 @@ export class InstanceSupervisor implements CallTarget, StartTarget {
   /** True if the last start failed only because the server answered the question for its tools with an error. */
   #isListRefused = false;
   #isNotOffered = false;
+  #hasEnded = false;
   #upSinceMs = 0;
   #wasReady = false;
   #stderrTail = '';
@@ -197,7 +198,7 @@ export class InstanceSupervisor implements CallTarget, StartTarget {
     const nextAtMs = this.#nextStartAtMs;
     return {
       failedStarts: this.#failedStarts,
-      waitMs: this.#downWaitMs,
+      waitMs: this.#hasEnded ? 0 : this.#downWaitMs,
       nextStartMs: nextAtMs === undefined ? undefined : Math.max(0, nextAtMs - this.#deps.now()),
     };
   }
@@ -390,6 +391,7 @@ export class InstanceSupervisor implements CallTarget, StartTarget {
     this.#failedStarts++;
     this.#isListRefused = start.isListRefused;
     this.#isNotOffered = start.isNotOffered && !this.#wasReady;
+    this.#hasEnded = start.hasEnded;
     this.#startFailure = describeStart(this.config, start.trace, this.redact);
     // A program that has run before may only be missing while it is being updated.
     const isBeingUpdated = start.giveUp === 'ejected' && this.#wasReady;
@@ -426,6 +428,7 @@ export class InstanceSupervisor implements CallTarget, StartTarget {
     this.#failedStarts = 0;
     this.#isListRefused = false;
     this.#isNotOffered = false;
+    this.#hasEnded = false;
     if (this.config.type === 'remote') this.#starts++;
     this.#startFailure = undefined;
     this.#upSinceMs = this.#deps.now();

@@ -43,6 +43,8 @@ interface FailedStart {
   isListRefused: boolean;
   /** True if its orchestrator elsewhere is there, and does not have the server. */
   isNotOffered: boolean;
+  /** True if its orchestrator elsewhere has said that it ends: no call needs to wait for it. */
+  hasEnded: boolean;
   /** The trace of the start; `undefined` for a server behind HTTP. */
   trace: StartTrace | undefined;
 }
@@ -143,6 +145,7 @@ export async function startServer(
         stderrTail: stderrTailOf(error),
         isListRefused: false,
         isNotOffered: error instanceof SignalboxError && error.code === 'server_not_found',
+        hasEnded: error instanceof SignalboxError && error.details?.ended === true,
         trace,
       };
     }
@@ -158,6 +161,7 @@ export async function startServer(
       stderrTail,
       isListRefused,
       isNotOffered: false,
+      hasEnded: false,
       trace: { obstacle: 'other', processes: [], stderrTail },
     };
   }
