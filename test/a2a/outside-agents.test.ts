@@ -7,8 +7,7 @@ import { startPeer } from '../support/a2a/peer.ts';
 import { signalbox } from '../support/cli/command-line.ts';
 import { eventsOf } from '../support/serve/serve-command.ts';
 
-const [first, last] = [ways[0]!, ways.at(-1)!];
-test.each([first, last])(
+test.each(ways.slice(0, 1))(
   '$binding, version $version: an agent of another system is asked once per message, with its token.',
   showThatMessagesAreAskedOnce,
 );

@@ -52,6 +52,7 @@ test.each([
 });
 
 test.each([
+  ['a line without an end', (response: ServerResponse) => pour(response, 'data: ', 'x'.repeat(64 * 1024))],
   ['events without an end', (response: ServerResponse) => pour(response, event, event)],
   ['nothing', () => {}],
   ['a byte now and then', (response: ServerResponse) => dribble(response)],

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
-import { completed, flood, pour, startHostileServer, working } from '../support/a2a/hostile-server.ts';
+import { completed, flood, startHostileServer, working } from '../support/a2a/hostile-server.ts';
 import { ask, startOutsideStage, tokenFile } from '../support/a2a/outside-stage.ts';
 import { eventsOf } from '../support/serve/serve-command.ts';
 
@@ -61,37 +61,14 @@ test('No redirect is followed: neither that of a card nor that of a message.', a
   expect(other.seen).toEqual([]);
 });
 
-test.each([
-  ['a body of 64 MiB', 'larger than 4194304 bytes', (response: ServerResponse) => flood(response, 64)],
-])('An agent that answers with %s fails its message, with the reason.', async (_, reason, answer) => {
+test('An agent that answers with a body of 8 MiB fails its message, with the reason.', async () => {
   await using stage = await startOutsideStage();
-  await using peer = await startHostileServer({ SendMessage: answer });
+  await using peer = await startHostileServer({ SendMessage: (response) => flood(response, 8) });
   const run = await stage.serve(peer.origin);
   const withdrawal = new AbortController();
   const asked = ask(await stage.client('walt'), 'hello', { signal: withdrawal.signal });
   await expect.poll(() => eventsOf(run, 'turn_ended')[0]?.reason).toBeDefined();
-  expect(String(eventsOf(run, 'turn_ended')[0]!.reason)).toContain(
-    reason === 'SendMessage' ? '127.0.0.1' : reason,
-  );
+  expect(String(eventsOf(run, 'turn_ended')[0]!.reason)).toContain('larger than 4194304 bytes');
   withdrawal.abort();
   await asked;
-});
-
-test.each([
-  ['a line without an end', (response: ServerResponse) => pour(response, 'data: ', 'x'.repeat(64 * 1024))],
-])('A stream with %s keeps no answer back.', async (_, stream) => {
-  await using stage = await startOutsideStage();
-  let looks = 0;
-  await using peer = await startHostileServer({
-    SendMessage: (_response, reply) => reply({ task: working }),
-    SubscribeToTask(response) {
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.flushHeaders();
-      stream(response);
-    },
-    GetTask: (_response, reply) => reply(++looks > 1 ? completed : working),
-  });
-  await stage.serve(peer.origin);
-  const outcome = await ask(await stage.client('walt'), 'hello', { timeoutMs: 90_000 });
-  expect(outcome).toMatchObject({ status: 'completed', reply: { json: 'done' } });
 });

@@ -49,7 +49,7 @@ test('An ask is answered from a shell by the name of its sender.', async () => {
   const asked = workspace.run(['ask', 'walt', 'how far?', '--timeout', '60s'], rosa.env);
   const waiting = async () =>
     (jsonOf(await workspace.run(['inbox', '--json'], walt.env)) as { messages: { id: string }[] }).messages;
-  await expect.poll(waiting).toHaveLength(1);
+  await expect.poll(waiting, { interval: 500 }).toHaveLength(1);
   const [{ id }] = (await waiting()) as [{ id: string }];
   const listed = await workspace.run(['inbox'], walt.env);
   expect(listed.stdout).toContain('Answer an ask or task: signalbox send FROM TEXT --reply-to ID');

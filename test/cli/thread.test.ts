@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { connectBroker, requestAddress } from '@signalbox/client';
 import { startTestBroker } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { cleanEnv, jsonOf, type Run, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
@@ -40,6 +42,14 @@ afterAll(async () => {
   await workspace?.[Symbol.asyncDispose]();
 });
 
+/** Sends a note of ann as `signalbox send` does, which other tests are about. */
+async function say(to: string, body: string, more: { id?: string; thread?: string }): Promise<void> {
+  const [token = ''] = (await readFile(ann.env.SIGNALBOX_TOKEN_FILE!, 'utf8')).split('\n');
+  const { url } = workspace.ready.broker;
+  await using client = await connectBroker({ url, token, agent: requestAddress('ann') });
+  await client.deliver({ to, kind: 'note', body, ...more });
+}
+
 const thread = (args: readonly string[], env: Record<string, string> = {}): Promise<Run> =>
   workspace.run(['thread', ...args, ...place], env);
 
@@ -49,8 +59,12 @@ test('A thread is read as a transcript: who said what, and which tools were call
   expect(asked).toMatchObject({ code: 0 });
   process.kill(workspace.ready.broker.pid, 'SIGKILL');
   // The orchestrator, which knows of the calls, comes back a moment after the broker.
-  await expect.poll(async () => (await thread(['plan'])).stdout).toContain('called');
-  const { stdout } = await thread(['plan']);
+  let stdout = '';
+  const read = async (): Promise<string> => {
+    ({ stdout } = await thread(['plan']));
+    return stdout;
+  };
+  await expect.poll(read, { interval: 500 }).toContain('called');
   expect(stdout.split('\n').map((line) => line.replace(/^\d\d:\d\d:\d\d/, 'TIME').trimEnd())).toEqual([
     expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
     expect.stringMatching(/^TIME {2}ann → bob {2}ask {2}\S+$/),
@@ -76,7 +90,7 @@ test('Threads are found by agent and by words, page by page, and are forgotten f
     ['ann', 'An unrelated matter', 'two'],
     ['operator', 'the third', 'three'],
   ] as const)
-    expect(await workspace.run(['send', to, text, '--thread', name], ann.env)).toMatchObject({ code: 0 });
+    await say(to, text, { thread: name });
   const found = async (...args: string[]): Promise<string[]> => {
     const { threads } = jsonOf(await thread([...args, '--json'])) as { threads: { thread: string }[] };
     return threads.map((one) => one.thread);
@@ -101,7 +115,7 @@ test('Threads are found by agent and by words, page by page, and are forgotten f
 
 test('Operators read bodies, observers see sizes, agents nothing, and the audit log has each use.', async () => {
   const secret = 'only for bob to read';
-  await workspace.run(['send', 'operator', secret, '--thread', 'private'], ann.env);
+  await say('operator', secret, { thread: 'private' });
   const file = join(workspace.directory, 'observer.token');
   const issued = [
     'token',
@@ -133,7 +147,7 @@ test('Operators read bodies, observers see sizes, agents nothing, and the audit 
 });
 
 test('An observer with read-bodies reads and searches texts, and changes nothing; no role gives that, and no minted or agent token has it.', async () => {
-  await workspace.run(['send', 'operator', 'for readers alone', '--thread', 'readers'], ann.env);
+  await say('operator', 'for readers alone', { thread: 'readers' });
   const file = join(workspace.directory, 'reader.token');
   const issue = (...args: string[]): Promise<Run> =>
     workspace.run(['token', 'issue', '--operator', '--name', 'rita', ...args, ...place]);
@@ -160,7 +174,7 @@ test('An observer with read-bodies reads and searches texts, and changes nothing
 
 test('History has the first line of each text for operators alone, and folds the messages of a call; -v shows them.', async () => {
   const said = `What is new?\n${credential}`;
-  await workspace.run(['send', 'operator', said, '--id', 'line-1', '--thread', 'lines'], ann.env);
+  await say('operator', said, { id: 'line-1', thread: 'lines' });
   await workspace.run(['tools', 'call', 'everything:echo', '{"message":"x"}'], ann.env);
   const history = async (...args: string[]): Promise<string> =>
     (await workspace.run(['history', '--since', '10m', ...args, ...place])).stdout;
@@ -189,7 +203,7 @@ test('tail --bodies shows the beginning of each text below its message, without 
     shown += text;
   });
   await expect.poll(() => shown).toContain('following');
-  await workspace.run(['send', 'operator', `Mind the gap\n${credential}`, '--id', 'gap'], ann.env);
+  await say('operator', `Mind the gap\n${credential}`, { id: 'gap' });
   await expect.poll(() => shown).toMatch(/text {7}gap {2}Mind the gap/);
   child.kill('SIGINT');
   await once(child, 'close');
@@ -202,7 +216,7 @@ test('tail --bodies shows the beginning of each text below its message, without 
 
 test('Operators read the messages that wait for an agent, and these stay where they are; other agents are refused.', async () => {
   const carl = await workspace.agent('carl', 'researcher');
-  await workspace.run(['send', 'carl', 'only for carl', '--id', 'c1'], ann.env);
+  await say('carl', 'only for carl', { id: 'c1' });
   const of = (args: string[], env = {}): Promise<Run> =>
     workspace.run(['inbox', ...args, '--of', 'carl', ...(args.includes('--take') ? [] : place)], env);
   for (const args of [[], ['show', 'c1']])
@@ -236,7 +250,7 @@ test('The answer to a task that a command sent comes to the inbox of its agent.'
   const sent = await workspace.run(['send', 'bob', 'count them', '--kind', 'task', '--id', 'count'], ann.env);
   expect(sent).toMatchObject({ code: 0 });
   await expect
-    .poll(async () => jsonOf(await workspace.run(['inbox', '--json'], ann.env)), { timeout: 20_000 })
+    .poll(async () => jsonOf(await workspace.run(['inbox', '--json'], ann.env)), { interval: 500 })
     .toMatchObject({
       messages: expect.arrayContaining([
         expect.objectContaining({ kind: 'reply', id: 're:count', to: 'ann', body: 'Echo: count them' }),

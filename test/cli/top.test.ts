@@ -31,7 +31,7 @@ test('tools top ranks the tools that were called, top shows what is busy, and bo
   // A sample is taken each second.
   await expect
     .poll(async () => (await ranking('calls')).reduce((sum, { calls }) => sum + calls, 0), {
-      timeout: 10_000,
+      interval: 1_000,
     })
     .toBe(5);
   const before = await ranking('calls');
@@ -74,7 +74,7 @@ test('tools top ranks the tools that were called, top shows what is busy, and bo
     const run = await workspace.run(['tools', 'top', '--json', '--since', '24h', ...place]);
     return run.code === 0 ? (jsonOf(run) as { tools: Ranked[] }).tools : run.stderr;
   };
-  await expect.poll(after, { timeout: 20_000 }).toEqual(before);
+  await expect.poll(after, { interval: 1_000 }).toEqual(before);
   expect(workspace.up.stderr()).not.toContain('samples');
 
   // A damaged file stops nothing.

@@ -22,7 +22,7 @@ test.each([['plain', { as: ['program'] }]])(
     const asked = here.stage.ask(to, 'forever');
     const processes = await pids();
     await expect
-      .poll(async () => (await here.stage.command('ps', '--json')).stdout)
+      .poll(async () => (await here.stage.command('ps', '--json')).stdout, { interval: 500 })
       .toMatch(/"private":\{"running":\[\{"id":"[^"]+","from":"asker","kind":"ask"/);
     const { stdout, code } = await here.asAna('worker', 'stop', agent);
     expect(code).toBe(0);
