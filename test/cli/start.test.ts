@@ -16,6 +16,14 @@ test('A command that connects loads nothing that runs MCP servers.', async () =>
   expect(ofServers.filter((name) => loaded.has(name))).toEqual([]);
 });
 
+test('A command that is told where the broker is loads neither YAML nor the schemas of the configuration.', async () => {
+  await using directory = await tempDir();
+  const { env, modules } = await recordLoads(directory.path);
+  expect((await signalbox(['agents', '--data', directory.path], { env })).code).toBe(69);
+  const loaded = await modules();
+  expect(loaded.filter((url) => /\/config-schema\.ts$|\/node_modules\/yaml\//.test(url))).toEqual([]);
+});
+
 test('A command loads the words of no other, and the help those of all.', async () => {
   await using directory = await tempDir();
   const { env, modules } = await recordLoads(directory.path);

@@ -9,6 +9,7 @@ import { type AgentCli, agentClis } from '../support/clients/agent-clis.ts';
 import { type ClientRecord, readRecords, writeRecord } from '../support/clients/client-record.ts';
 import { clientsPage } from '../support/clients/clients-page.ts';
 import { runDirectly } from '../support/clients/direct-record.ts';
+import { tryGuide } from '../support/clients/guide-section.ts';
 import { normalised } from '../support/clients/normalised.ts';
 import { type ClientPlace, makePlace } from '../support/clients/run-client.ts';
 import { acpPackages } from '../support/clients/served-agents.ts';
@@ -17,8 +18,8 @@ import { root } from '../support/packages/documented-programs.ts';
 import { differencesOf } from '../support/servers/differences.ts';
 
 /**
- * Runs the agent CLIs that are installed, and compares what they do with the records. Exits with 1 if something differs, if a CLI fails, or
- * if none of those that are named is installed.
+ * Runs the agent CLIs that are installed, compares what they do with the records, and does what the guide says for them. Exits with 1 if
+ * something differs, if a CLI fails, or if none of those that are named is installed.
  */
 const { values, positionals } = parseArgs({
   options: { install: { type: 'boolean', default: false }, record: { type: 'boolean', default: false } },
@@ -74,6 +75,8 @@ try {
         direct: plain(await runDirectly(cli, direct), direct, version),
         through: plain(await runThrough(cli, through, workspace), through, version),
       });
+      for (const problem of await tryGuide(cli, await placeOf(cli, 'guide'), workspace))
+        failures.push(`${cli.name}, as docs/guide/clients.md says: ${problem}`);
     } catch (error) {
       failures.push(`${cli.name}: ${messageOf(error)}`);
     }

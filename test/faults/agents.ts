@@ -43,6 +43,7 @@ export interface AgentOptions {
   /** Without a journal, the orchestrator repeats calls that it cannot remember, which shows that the campaign notices. */
   journal?: boolean;
   /** See {@link OrchestratorSettings}. */
+  database?: OrchestratorSettings['database'];
   sustainedUptimeMs?: number;
 }
 
@@ -72,6 +73,7 @@ export async function startAgents(options: AgentOptions, events: AgentEvents): P
     token: tokens.get('orchestrator')!,
     counterFile,
     journalFile,
+    ...(options.database && { database: options.database }),
     ...(options.sustainedUptimeMs !== undefined && { sustainedUptimeMs: options.sustainedUptimeMs }),
   };
   const heard = (agent: string, message: FromOrchestrator | FromWorker | Lost): void => {

@@ -8,7 +8,7 @@ const answerMs = 500;
 
 /** An operator who approves every waiting call, also when broker or orchestrator die, until it is disposed. */
 export async function startApprover(url: string, token: string): Promise<AsyncDisposable> {
-  const client = await connectBroker({ url, token, agent: 'operator#approver', backoff: 'worker' });
+  const client = await connectBroker({ url, token, agent: 'operator#approver' });
   const stop = new AbortController();
   const approveAll = async (): Promise<void> => {
     const ask = <Query extends OrchestratorQuery>(query: Query) =>

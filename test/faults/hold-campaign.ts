@@ -219,7 +219,7 @@ async function connected(client: BrokerClient): Promise<void> {
 async function connectPeople({ url, operatorToken: token }: Fleet): Promise<People> {
   await using starting = new AsyncDisposableStack();
   const connect = async (agent: string, own: string) =>
-    starting.use(await connectBroker({ url, token: own, agent, backoff: 'worker' }));
+    starting.use(await connectBroker({ url, token: own, agent }));
   const operator = await connect('operator#holds', token);
   const as = async (agent: string, role: string) =>
     connect(agent, (await operator.admin('token_issue', { agent, role })).token);

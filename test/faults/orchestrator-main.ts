@@ -1,6 +1,7 @@
 import { connectBroker } from '@signalbox/client';
 import { startMcpHost } from '@signalbox/mcp-host';
 import { ResultStore, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
+import { openPostgresJournal } from '@signalbox/postgres/journal';
 import { type Fault, faultAt, noFault } from '@signalbox/serving';
 import { openSqliteJournal } from '@signalbox/store/journal';
 import { counterServer, processFaults } from '@signalbox/testing';
@@ -20,6 +21,7 @@ const {
   token,
   counterFile,
   journalFile,
+  database,
   resultsDirectory: directory,
   decisionMs = askDeadlineMs,
   sustainedUptimeMs,
@@ -32,7 +34,11 @@ const fault: Fault = (point) => {
 };
 process.on('disconnect', () => process.exit(0));
 
-const journal = process.env[noJournalVariable] ? undefined : await openSqliteJournal({ file: journalFile });
+const openJournal = () =>
+  database
+    ? openPostgresJournal({ ...database, name: 'orchestrator', owner: 'orchestrator' })
+    : openSqliteJournal({ file: journalFile });
+const journal = process.env[noJournalVariable] ? undefined : await openJournal();
 // It is killed far more often than a server that is worth calling would die.
 const counter = { ...counterServer(counterFile), maxRestarts: 1_000_000, circuitThreshold: 1_000_000 };
 const host = startMcpHost({
@@ -47,7 +53,6 @@ const client = await connectBroker({
   url,
   token,
   agent: 'orchestrator',
-  backoff: 'worker',
   waitForBroker: true,
   log: lossesOf((lost) => isReady && process.send?.(lost)),
 });

@@ -52,6 +52,8 @@ export interface OrchestratorSettings {
   token: string;
   counterFile: string;
   journalFile: string;
+  /** The database of the journal, if it is in PostgreSQL. */
+  database?: { url: string; schema: string };
   /** The folder for large results. Without it none are kept. */
   resultsDirectory?: string;
   /** The longest time that a call may wait for a decision, in milliseconds; {@link askDeadlineMs} by default. */

@@ -15,9 +15,9 @@ let answer: (request: ServedRequest) => object | Promise<object> = () => ({});
 /** Plays a host that somebody else has taken over: it has the token of a label, and answers what it likes. */
 beforeAll(async () => {
   site = await startSite({
-    mcpServers: { here: everything },
+    mcpServers: { here: everything, hasty: { host: 'gpu', timeoutMs: 300 } },
     hosts: { gpu: ['render'] },
-    roles: { artist: { tools: ['render:*', 'here:*'] } },
+    roles: { artist: { tools: ['render:*', 'hasty:*', 'here:*'] } },
   });
   const file = join(site.hub.directory, 'gpu.host.token');
   const issue = ['token', 'issue', '--host', 'gpu', '--out', file, '--config', 'signalbox.yaml'];
@@ -30,7 +30,8 @@ beforeAll(async () => {
   const serve = async (request: ServedRequest) => {
     const { op, list } = request.json as { op: string; list?: string };
     const kind = 'mcp_reply';
-    if (op === 'hosted') return { kind, body: { data: { servers: [ready('render'), ready('here')] } } };
+    const servers = ['render', 'hasty', 'here'].map(ready);
+    if (op === 'hosted') return { kind, body: { data: { servers } } };
     if (op !== 'hosted_list') return { kind, body: await answer(request) };
     return { kind, body: { data: { entries: list === 'tools' ? tools : [], more: false } } };
   };
@@ -43,10 +44,10 @@ afterAll(async () => {
 });
 
 /** Calls the tool of the host once it is listed. Resolves with what the agent gets, as text. */
-async function paint(options = {}): Promise<string> {
+async function paint(options = {}, name = 'mcp_render__paint'): Promise<string> {
   const names = async () => (await client.listTools()).tools.map(({ name }) => name);
-  await expect.poll(names, { timeout: 30_000 }).toContain('mcp_render__paint');
-  const call = client.callTool({ name: 'mcp_render__paint', arguments: {} }, options);
+  await expect.poll(names, { timeout: 30_000 }).toContain(name);
+  const call = client.callTool({ name, arguments: {} }, options);
   return JSON.stringify(await call.catch((error: unknown) => String(error)));
 }
 
@@ -119,4 +120,19 @@ test('A host stores nothing at the orchestrator but replies to its requests.', a
     const message = { to: 'orchestrator', kind, correlationId: 'not-asked', body: {} };
     await expect(host.deliver(message)).rejects.toMatchObject({ code: 'forbidden' });
   }
+});
+
+test('A reply that comes after the deadline of its call reaches nobody, and the next call is answered.', async () => {
+  const { promise: replied, resolve: reply } = Promise.withResolvers<void>();
+  answer = async ({ signal }) => {
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    queueMicrotask(reply);
+    return { result: { content: [{ type: 'text', text: 'late' }] } };
+  };
+  expect(await paint({}, 'mcp_hasty__paint')).toMatch(/tool_timeout|outcome_unknown/);
+  await replied;
+  answer = () => ({ result: { content: [{ type: 'text', text: 'in time' }] } });
+  expect(await paint()).toContain('in time');
+  const status = async () => (await site.hub.run(['status', '--config', 'signalbox.yaml'])).stdout;
+  await expect.poll(status, { timeout: 20_000 }).toMatch(/mail +0 waiting; 0 for later; 0 dead letters/);
 });

@@ -2,10 +2,11 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
 import { connectBroker } from '@signalbox/client';
-import { tempDir } from '@signalbox/testing';
+import { counterServer, lastingPort, readCounter, tempDir } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { jsonOf, signalbox } from '../support/cli/command-line.ts';
 import { everything, type Site, startSite } from '../support/hosts/hosts.ts';
+import { startEndpoint } from '../support/mcp-host/http-endpoint.ts';
 
 const long = 'trigger-long-running-operation';
 let site: Site;
@@ -15,10 +16,10 @@ beforeAll(async () => {
   site = await startSite({
     mcpServers: { here: everything },
     orchestrator: { neverRepeat: [`render:${long}`] },
-    hosts: { gpu: ['render'], lab: ['scope'] },
+    hosts: { gpu: ['render', 'paint'], lab: ['scope'] },
     roles: {
       artist: {
-        tools: ['here:echo', 'render:*'],
+        tools: ['here:echo', 'render:*', 'scope:*'],
         prompts: ['render:*'],
         resources: ['render:*'],
         ask: ['render:get-sum'],
@@ -30,6 +31,14 @@ beforeAll(async () => {
   client = await site.client('rosa', 'artist');
 });
 afterAll(() => site?.[Symbol.asyncDispose]());
+
+interface Servers {
+  servers: { name: string; in_flight: number }[];
+  hosts: { host: string; away_since?: number }[];
+}
+
+const inFlight = async (server: string) =>
+  ((await hub('servers')) as Servers).servers.find(({ name }) => name === server)?.in_flight;
 
 /** Resolves with the names of the tools, when one of them is listed. */
 async function listed(of: Client, name: string): Promise<string[]> {
@@ -103,8 +112,15 @@ test('Operators see where a server is, which host is away since when, and what w
   expect(servers).toContainEqual(
     expect.objectContaining({ name: 'render', host: 'gpu', transport: 'remote', state: 'ready' }),
   );
+  // A name that its host never had is no fault.
+  expect(servers).toContainEqual(
+    expect.objectContaining({ name: 'paint', state: 'not_offered', restarts: 0 }),
+  );
+  const status = (await site.hub.run(['status', '--config', 'signalbox.yaml'])).stdout;
+  expect(status).toMatch(/paint +not_offered/);
+  expect(status.split('degraded:')[1]).not.toContain('paint');
   expect(hosts).toEqual([
-    { host: 'gpu', servers: ['render'], refused: ['other'] },
+    { host: 'gpu', servers: ['render', 'paint'], refused: ['other'] },
     { host: 'lab', servers: ['scope'], away_since: expect.any(Number), never_seen: true },
   ]);
   const text = (await site.hub.run(['servers', '--config', 'signalbox.yaml'])).stdout;
@@ -125,6 +141,16 @@ test('A call of another machine that waits for a person names its host, and runs
   expect(shown.stdout).toContain('gpu, where the tool runs');
   await hub('approve', approval!.id);
   expect((await calling).content).toEqual([{ type: 'text', text: expect.stringContaining('42') }]);
+  const rows = async () => ((await hub('audit', 'all')) as { entries: { code: string }[] }).entries;
+  const codes = ['call_proposed', 'approval_decided', 'call_started', 'call_ended'];
+  for (const code of codes) {
+    const row = { code, name: 'mcp_render__get-sum', server: 'render', host: 'gpu' };
+    await expect.poll(rows, { timeout: 10_000 }).toContainEqual(expect.objectContaining(row));
+  }
+  const near = (await rows()).find((row) => 'server' in row && row.server === 'here');
+  expect(near).not.toHaveProperty('host');
+  const printed = await site.hub.run(['audit', 'all', '--config', 'signalbox.yaml']);
+  expect(printed.stdout).toMatch(/ok after .* on render \(host gpu\)/);
 });
 
 test('A hold on everything makes calls of another machine wait, and does not take its host away.', async () => {
@@ -178,14 +204,9 @@ test('The token of a host serves its label and answers, and the broker refuses e
 test('While a host is away, a call says so with since when, the rest goes on, and its tools come back with it.', async () => {
   const running = client.callTool({ name: `mcp_render__${long}`, arguments: { duration: 60, steps: 60 } });
   running.catch(() => {});
-  const inFlight = async () =>
-    ((await hub('servers')) as { servers: { name: string; in_flight: number }[] }).servers.find(
-      ({ name }) => name === 'render',
-    )?.in_flight;
-  await expect.poll(inFlight, { timeout: 20_000 }).toBe(1);
+  await expect.poll(() => inFlight('render'), { timeout: 20_000 }).toBe(1);
   await site.stopHost('gpu', 'SIGKILL');
-  const since = async () =>
-    ((await hub('servers')) as { hosts: { away_since?: number }[] }).hosts[0]?.away_since;
+  const since = async () => ((await hub('servers')) as Servers).hosts[0]?.away_since;
   await expect.poll(since, { timeout: 40_000 }).toEqual(expect.any(Number));
   const refused = await client.callTool({ name: 'mcp_render__echo', arguments: { message: 'there?' } });
   const when = new Date((await since())!).toISOString();
@@ -198,4 +219,85 @@ test('While a host is away, a call says so with since when, the rest goes on, an
   const back = async () =>
     (await client.callTool({ name: 'mcp_render__echo', arguments: { message: 'back' } })).isError ?? false;
   await expect.poll(back, { timeout: 30_000 }).toBe(false);
+});
+
+test('An operator reloads a server of another machine, which is started again there.', async () => {
+  const counter = join(site.hub.directory, 'scope.jsonl');
+  await site.host('lab', { scope: { ...counterServer(counter), concurrency: 1 } });
+  await listed(client, 'mcp_scope__gate');
+  await client.callTool({ name: 'mcp_scope__count', arguments: {} });
+  expect(await hub('servers', 'reload', 'scope')).toMatchObject({
+    server: { name: 'scope', state: 'ready' },
+  });
+  await client.callTool({ name: 'mcp_scope__count', arguments: {} });
+  expect(new Set(readCounter(counter).map(({ pid }) => pid)).size).toBe(2);
+  const missing = await site.hub.run(['servers', 'reload', 'paint', '--config', 'signalbox.yaml']);
+  expect(missing.stderr).toContain("this orchestrator hosts no server 'paint'");
+});
+
+test('A host that is stopped answers the call that runs, refuses the one that waits, and is away when it has ended.', async () => {
+  const begun = () => readCounter(join(site.hub.directory, 'scope.jsonl')).slice(4);
+  const file = join(site.hub.directory, 'gate');
+  const running = client.callTool({ name: 'mcp_scope__gate', arguments: { file } });
+  await expect.poll(() => begun().length, { timeout: 20_000 }).toBe(1);
+  const waiting = client.callTool({ name: 'mcp_scope__count', arguments: {} });
+  const stopped = site.stopHost('lab', 'SIGTERM');
+  expect(JSON.stringify(await waiting)).toMatch(
+    /it is being stopped, and takes no calls|has been away since/,
+  );
+  await writeFile(file, '');
+  expect((await running).isError).toBeFalsy();
+  await stopped;
+  const endedAt = Date.now();
+  // It is known at once: the call is not sent, to wait for an orchestrator that does not come.
+  const refused = await client.callTool({ name: 'mcp_scope__count', arguments: {} });
+  const [, since = ''] = /host 'lab' has been away since (\S+Z)/.exec(JSON.stringify(refused)) ?? [];
+  expect(Date.parse(since)).toBeLessThanOrEqual(endedAt);
+  expect(begun().map(({ tool }) => tool)).toEqual(['gate', 'gate']);
+});
+
+test('A broker that is killed in a call of another machine costs no call and doubles none.', async () => {
+  const listen = `127.0.0.1:${await lastingPort()}`;
+  await using other = await startSite({
+    broker: { listen, data: './state' },
+    hosts: { lab: ['scope'] },
+    roles: { artist: { tools: ['scope:*'] } },
+  });
+  const counter = join(other.hub.directory, 'scope.jsonl');
+  const file = join(other.hub.directory, 'gate');
+  await other.host('lab', { scope: counterServer(counter) });
+  const artist = await other.client('rosa', 'artist');
+  await listed(artist, 'mcp_scope__gate');
+  const running = artist.callTool({ name: 'mcp_scope__gate', arguments: { file } });
+  await expect.poll(() => readCounter(counter).length, { timeout: 20_000 }).toBe(1);
+  process.kill(other.hub.ready.broker.pid, 'SIGKILL');
+  expect((await artist.callTool({ name: 'mcp_scope__count', arguments: {} })).isError).toBeFalsy();
+  await writeFile(file, '');
+  expect((await running).isError).toBeFalsy();
+  const starts = readCounter(counter).filter(({ at }) => at === 'start');
+  expect(starts.map(({ tool }) => tool)).toEqual(['gate', 'count']);
+});
+
+test('A tool of a capability file of another machine is listed and called like those of its servers.', async () => {
+  await using service = await startEndpoint(async () => Response.json({ temperature: 21 }));
+  await using other = await startSite({
+    hosts: { lab: ['capabilities'] },
+    roles: { artist: { tools: ['capabilities:*'] } },
+  });
+  const capability = join(other.hub.directory, 'weather.yaml');
+  const config = { base_url: `http://127.0.0.1:${service.port}` };
+  const tool = { name: 'weather', description: 'Tells the weather.' };
+  await writeFile(
+    capability,
+    JSON.stringify({ ...tool, providers: { primary: { service: 'rest', config } } }),
+  );
+  const more = { capabilities: [capability], allowHosts: [`127.0.0.1:${service.port}`] };
+  await other.host('lab', {}, { more });
+  const artist = await other.client('rosa', 'artist');
+  const name = 'mcp_capabilities__weather';
+  await listed(artist, name);
+  const { tools } = await artist.listTools();
+  expect(tools.find((one) => one.name === name)).toMatchObject({ description: tool.description });
+  const result = await artist.callTool({ name, arguments: {} });
+  expect(JSON.stringify(result.content)).toContain('21');
 });

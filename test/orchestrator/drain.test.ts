@@ -51,7 +51,7 @@ async function startBusyOrchestrator(drainMs?: number) {
 
 async function connectAsOrchestrator({ url, token }: TestBroker): Promise<BrokerClient> {
   const agent = 'orchestrator';
-  return connectBroker({ url, token: await token(agent, 'orchestrator'), agent, backoff: 'orchestrator' });
+  return connectBroker({ url, token: await token(agent, 'orchestrator'), agent });
 }
 
 test('an orchestrator that stops answers what runs and leaves what waits to the next one, at the cost of no attempt', async () => {

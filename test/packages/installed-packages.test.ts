@@ -4,6 +4,7 @@ import { tempDir } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   embeddingPrograms,
+  guidePrograms,
   packagePrograms,
   publishedPackages,
   readmeProgram,
@@ -11,7 +12,7 @@ import {
 import { InstalledProject, packAll, versionOf } from '../support/packages/installed-project.ts';
 
 const mcpServers = ['everything', 'filesystem'].map((name) => `@modelcontextprotocol/server-${name}`);
-const programs = [...packagePrograms(), readmeProgram(), ...embeddingPrograms()];
+const programs = [...packagePrograms(), readmeProgram(), ...guidePrograms(), ...embeddingPrograms()];
 const resources = new AsyncDisposableStack();
 /** Has all packages, and `signalbox up` running. */
 let project: InstalledProject;

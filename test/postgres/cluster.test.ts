@@ -52,6 +52,26 @@ describe.skipIf(serverUrl === undefined)('The brokers on one schema', () => {
     expect((await one.inboxes.read('bob', 0, 10, 1e9)).map(({ id }) => id)).toEqual(['third']);
   });
 
+  it('are woken by a notification alone, and by the row of a message whose notification named another inbox', async () => {
+    await using site = await openTwoShares();
+    const { one, schema } = site;
+    await one.cluster.take('bob');
+    const [incarnation] = await schema.sql(`SELECT epoch FROM @incarnation WHERE broker = 'one'`);
+    const epoch = Number(incarnation!.epoch);
+    const channel = `sbx_${schema.schema}_${epoch}`;
+    await schema.sql(`SELECT pg_notify('${channel}', '0 bob')`);
+    await expect.poll(() => one.heard).toEqual(['wake bob']);
+    const rowNamedAs = (inbox: string) =>
+      schema.sql(`BEGIN; INSERT INTO @wake (incarnation, inbox) VALUES (${epoch}, 'bob');
+        SELECT pg_notify('${channel}', currval('@wake_id') || ' ${inbox}'); COMMIT`);
+    await rowNamedAs('eve');
+    await expect.poll(() => one.heard).toEqual(['wake bob', 'wake eve', 'wake bob']);
+    await rowNamedAs('bob');
+    await expect.poll(() => one.heard).toHaveLength(4);
+    await expect.poll(() => schema.sql('SELECT FROM @wake')).toEqual([]);
+    expect(one.heard).toEqual(['wake bob', 'wake eve', 'wake bob', 'wake bob']);
+  });
+
   it('store one reply to a request, also from a holder that has not heard that it lost the inbox', async () => {
     await using site = await openTwoShares();
     const { one, other } = site;

@@ -286,6 +286,51 @@ describe.skipIf(serverUrl === undefined)('A call that waits and is not safe to r
   });
 });
 
+describe.skipIf(serverUrl === undefined)('A message with a receipt', () => {
+  it('is the only one that ever has its number, also when an asynchronous standby is promoted that lacks it', async () => {
+    await using server = await startServer();
+    await using standby = await server.standby('standby_1');
+    await using site = await startSite();
+    const folders = [server, standby].map(({ url }) => new URL(url).searchParams.get('host'));
+    await using up = await site.up(`postgres://postgres@localhost/postgres?host=${folders.join(',')}`);
+    const { token } = await issueToken(up.operator, { agent: 'bob', role: 'builder' });
+    const { socket } = (up.daemon.ready as { broker: { socket: string } }).broker;
+    await using bob = await connectBroker({ url: socket, token, agent: 'bob' });
+    const seqs: number[] = [];
+    const ids: string[] = [];
+    const { messages } = await bob.subscribe();
+    const reading = (async () => {
+      for await (const { id, seq } of messages) {
+        seqs.push(seq!);
+        ids.push(id);
+        await bob.ack([seq!]);
+        if (id === 'after') return;
+      }
+    })();
+    const send = async (count: number, from = ids.length) => {
+      for (let n = 0; n < count; n++) await bob.deliver({ to: 'bob', kind: 'note', id: `m-${from + n}` });
+      await expect.poll(() => ids.length).toBe(from + count);
+    };
+    await send(1);
+    await using follower = await testSchema(standby.url);
+    await expect
+      .poll(() => follower.sql(`SELECT FROM signalbox.inbox WHERE name = 'bob' AND head_seq > 0`))
+      .toHaveLength(1);
+    await cutOffStandby(server);
+    // PostgreSQL writes a sequence 32 numbers ahead, so that a standby that lacks fewer repeats none.
+    await send(100);
+    const highest = Math.max(...seqs);
+    await server.stop('immediate');
+    await follower.sql('SELECT pg_promote()');
+    await expect.poll(() => up.daemon.stderr()).toContain('the database was restored to an earlier moment');
+    const after = { to: 'bob', kind: 'note', id: 'after' } as const;
+    await expect.poll(() => bob.deliver(after).catch(() => undefined)).toBeDefined();
+    await expect.poll(() => ids.includes('after')).toBe(true);
+    expect(seqs[ids.indexOf('after')]).toBeGreaterThan(highest);
+    await reading;
+  });
+});
+
 describe.skipIf(serverUrl === undefined)('Mark files', () => {
   it('of several machines show a restore once, those that are damaged show one, and those of an unrelated database show none', async () => {
     await using directory = await tempDir();

@@ -21,7 +21,6 @@ it('With SIGNALBOX_CA_FILE worker mcp reaches an encrypted broker through a shar
     ca,
     token,
     agent: 'orchestrator',
-    backoff: 'orchestrator',
   });
   await using host = startMcpHost({ servers: {} });
   await using _orchestrator = await startOrchestrator({ client, host, policy: wholePolicy() });

@@ -41,7 +41,7 @@ async function startKillableSite() {
     }),
   );
   const token = await first.operatorToken();
-  const operator = starting.use(await connectBroker({ url, token, agent: 'operator', backoff: 'worker' }));
+  const operator = starting.use(await connectBroker({ url, token, agent: 'operator' }));
   const tokenOf = async (agent: string, role: string) => (await issueToken(operator, { agent, role })).token;
   const own = await tokenOf('orchestrator', 'orchestrator');
   const main = new URL('../support/approvals/asking-orchestrator-main.ts', import.meta.url);

@@ -106,7 +106,7 @@ test('A worker says again what it follows to an orchestrator that is new.', asyn
   await stack.orchestrator.stop();
   const { url, tokenOf } = stack.broker;
   const token = await tokenOf('orchestrator', 'orchestrator');
-  await using client = await connectBroker({ url, token, agent: 'orchestrator', backoff: 'orchestrator' });
+  await using client = await connectBroker({ url, token, agent: 'orchestrator' });
   await using _next = await startOrchestrator({ client, host: stack.host, policy: wholePolicy() });
   await expect
     .poll(async () => {

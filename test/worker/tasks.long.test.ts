@@ -60,7 +60,7 @@ test('A task that asks in the middle takes its answers one by one, also at anoth
   await stack.orchestrator.stop();
   const { url } = stack.broker;
   const token = await stack.broker.tokenOf('orchestrator', 'orchestrator');
-  await using client = await connectBroker({ url, token, agent: 'orchestrator', backoff: 'orchestrator' });
+  await using client = await connectBroker({ url, token, agent: 'orchestrator' });
   await using _next = await startOrchestrator({
     ...{ client, host: stack.host, policy: wholePolicy(), journal: stack.journal },
   });

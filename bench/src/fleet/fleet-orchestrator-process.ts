@@ -30,7 +30,6 @@ const client = await connectBroker({
   url,
   token,
   agent: 'orchestrator',
-  backoff: 'orchestrator',
   waitForBroker: true,
 });
 const orchestrator = await startOrchestrator({ client, host, policy: wholePolicy(), journal });

@@ -8,7 +8,6 @@ import { Client } from './client.ts';
 import { type StartTimer, startTimer } from './clock.ts';
 import { clientError } from './errors.ts';
 import { newMessageId } from './requests/message-id.ts';
-import { backoffPolicies } from './socket/backoff.ts';
 
 /** Options of a connection to the broker. Times in milliseconds. */
 export interface ConnectOptions {
@@ -35,8 +34,6 @@ export interface ConnectOptions {
   renewToken?: () => Promise<string | undefined>;
   /** The client's address: `agent`, or `agent#sub` (see {@link requestAddress}). */
   agent: string;
-  /** The longest wait between reconnects: up to 2 s for `worker`, the default, and up to 30 s for `orchestrator`. */
-  backoff?: keyof typeof backoffPolicies;
   /** Aborting it closes the client for good. */
   signal?: AbortSignal;
   /**
@@ -91,7 +88,6 @@ export async function connectBroker(options: ConnectOptions): Promise<BrokerClie
     address: agent,
     connectTimeoutMs: options.connectTimeoutMs ?? defaultConnectTimeoutMs,
     waitForBroker: options.waitForBroker ?? false,
-    policy: backoffPolicies[options.backoff ?? 'worker'],
     signal,
     clock: {
       now: options.now ?? (() => performance.now()),

@@ -10,7 +10,6 @@ import {
 import type { McpHost } from '@signalbox/mcp-host';
 import { ToolDigests } from '@signalbox/mcp-host/tool-calls';
 import {
-  type HostReport,
   messageOf,
   type OrchestratorFigures,
   type ServersReply,
@@ -55,6 +54,8 @@ import {
   answerHosted,
   answerHostedList,
   namedHere,
+  OrderlyEnd,
+  refusedAtEnd,
   refuseMisplaced,
   serveHostedContent,
 } from './hosting/hosted-requests.ts';
@@ -68,6 +69,7 @@ import { MetricsReports } from './metrics/metrics-reports.ts';
 import { ServerFigures } from './metrics/server-figures.ts';
 import { answerOperation, type OperationDeps } from './operator/operations.ts';
 import { checkPolicy, type Policy } from './operator/policy.ts';
+import type { LabelledHosts } from './operator/server-operations.ts';
 import { DiscoveryPages } from './pages/discovery-pages.ts';
 import { ManifestPages } from './pages/manifest-pages.ts';
 import type { ResultStore } from './results/result-store.ts';
@@ -120,8 +122,8 @@ export interface OrchestratorOptions {
   rules?: string;
   /** Returns which files of other clients can't be read now, and why. Operators are shown it. */
   unreadFiles?: () => readonly string[];
-  /** Reports the orchestrators with labels, whose servers are among those of the host. */
-  hosts?: () => HostReport[];
+  /** The orchestrators with labels, whose servers are among those of the host. */
+  hosts?: LabelledHosts;
   /** The most calls that may wait for decisions; by default {@link defaultApprovalLimits}. */
   approvalLimits?: ApprovalLimits;
   /** The most room of held calls; by default {@link defaultHeldCallLimits}. */
@@ -210,6 +212,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   const subscriptions = startSubscriptions(base, catalogs);
   const shared = {
     ...{ host, scheduler, catalogs, budgets: ledger, approvals, holds, journal, results },
+    end: new OrderlyEnd(),
     registry: new CallRegistry(now),
     ownership: trackInboxOwnership(client, journal, { log, fault }),
     meter: new CallMeter(),
@@ -261,8 +264,12 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
 
   const started = ends.move();
   let stopping: Promise<void> | undefined;
+  const endInOrder = async () => {
+    if (isHost && served) await sayGoodbye(client, calls);
+    await started.disposeAsync();
+  };
   const stop = () => {
-    stopping ??= within(started.disposeAsync(), options.drainMs ?? defaultDrainMs).then((ended) => {
+    stopping ??= within(endInOrder(), options.drainMs ?? defaultDrainMs).then((ended) => {
       if (ended === late) log({ event: 'drain_gave_up', inFlight: served?.requests.inFlight ?? 0 });
     });
     return stopping;
@@ -301,7 +308,9 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
 
 /** Reports to the audit log how calls end, and what becomes of servers, hints and definitions. */
 function startAudit({ duties: client, host, monotonic, log, ends }: Base): AuditTrail {
-  const audit = ends.use(new AuditTrail({ client, monotonic, log }));
+  const audit = ends.use(
+    new AuditTrail({ client, hostOf: (server) => host.labelOf(server), monotonic, log }),
+  );
   ends.use(auditWithheldHints(audit, host, monotonic));
   ends.use(auditChangedDefinitions(audit, host, monotonic));
   ends.defer(auditServerEvents(audit, host));
@@ -380,7 +389,7 @@ function startSubscriptions(
 }
 
 /** The dependencies of calls and of MCP content, with those that report about them. */
-type ServingDeps = CallDeps & McpContentDeps & { meter: CallMeter; audit: AuditTrail };
+type ServingDeps = CallDeps & McpContentDeps & { meter: CallMeter; audit: AuditTrail; end: OrderlyEnd };
 
 /** The requests that are served, and the figures about them. */
 interface Served {
@@ -452,10 +461,31 @@ function refuseClosed(reason: SignalboxError | undefined): never {
   throw reason ?? new SignalboxError('closed', 'the client was closed before the orchestrator had started');
 }
 
+/** The longest wait of an orchestrator that ends for the broker, and for those that are told, in milliseconds. */
+const goodbyeMs = 500;
+
+/**
+ * Ends the calls of an orchestrator with a label that have not begun, and tells those that pass calls on. It serves meanwhile, so that calls
+ * that are on their way are refused, too.
+ */
+async function sayGoodbye(client: BrokerClient, { scheduler, end }: ServingDeps): Promise<void> {
+  // Another one of this label waits with a connection of its own.
+  const others = client
+    .findRecipient(client.agent)
+    .then(({ connections }) => connections.filter(({ address }) => address === client.agent).length > 1);
+  const found = await within(
+    others.catch(() => false),
+    goodbyeMs,
+  );
+  const successor = found === true;
+  scheduler.close(successor ? undefined : refusedAtEnd);
+  await within(end.begin({ successor }), goodbyeMs);
+}
+
 /** Makes the function that answers each request by its operation. */
 function requestAnswerer(
   room: CallRoom,
-  callDeps: CallDeps & McpContentDeps,
+  callDeps: ServingDeps,
   operations: OperationDeps,
   isHost: boolean,
 ): (request: ServedRequest) => Promise<ServeAnswer> {
@@ -490,7 +520,9 @@ function requestAnswerer(
           return await serveMcpContent(callDeps, { request, body, slot });
         }
         case 'hosted':
-          return answerOf(boundedReply(answerHosted(callDeps), operations.maxReplyBytes()));
+          return answerOf(
+            boundedReply(await answerHosted(callDeps, body, request), operations.maxReplyBytes()),
+          );
         case 'hosted_list':
           return answerOf(boundedReply(await answerHostedList(callDeps, body), operations.maxReplyBytes()));
         case 'ask_permission':

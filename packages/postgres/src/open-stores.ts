@@ -70,7 +70,7 @@ export async function openPostgresStores({
     inboxes,
     tokens,
     audit,
-    cluster: cluster.portOn(inboxes),
+    cluster: cluster.port(),
     now,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };

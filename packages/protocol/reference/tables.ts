@@ -146,6 +146,7 @@ function limitList(): string {
         const differs = [
           ...(limit.perRole === true ? ['by role'] : []),
           ...(limit.privileged === undefined ? [] : [`privileged ${figure(limit.privileged)}`]),
+          ...(limit.host === undefined ? [] : [`host ${figure(limit.host)}`]),
         ];
         return `\`${name}\` ${figure(limit.default)}${differs.length > 0 ? ` (${differs.join(', ')})` : ''}`;
       });

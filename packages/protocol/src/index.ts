@@ -98,6 +98,7 @@ export {
   type Limits,
   limitsOf,
   limitTable,
+  systemDefault,
 } from './wire/limits.ts';
 export {
   type Message,

@@ -1,13 +1,16 @@
+import { createWriteStream } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openPostgresStores } from '@signalbox/postgres';
 import { openPostgresJournal } from '@signalbox/postgres/journal';
+import { late, within } from '@signalbox/serving';
 import { readCounter } from '@signalbox/testing';
 import { Ledger } from '../ledger.ts';
 import { newId } from '../new-id.ts';
 import { judge, type Verdict } from '../oracle.ts';
 import { Mailbox } from '../postgres/mailbox.ts';
 import { Recovery } from '../postgres/recovery.ts';
-import { type FromWorker, sinkAgent } from '../process-messages.ts';
+import { type CallEnd, type FromWorker, sinkAgent } from '../process-messages.ts';
 import type { RestartingProcess } from '../restarting-process.ts';
 import { storedMessagesOf } from '../stored-messages.ts';
 import type { AgentOrder } from './agents-main.ts';
@@ -34,7 +37,8 @@ export interface HostCampaignReport {
 }
 
 const callDeadlineMs = 20_000;
-const probeMs = 4_000;
+/** The time between two calls of which the first with a result ends the recovery. */
+const probeEveryMs = 500;
 const recoveryLimitMs = 60_000;
 
 /** The servers that an event takes away for a time. Calls of others must not be refused as unreachable. */
@@ -46,10 +50,14 @@ const struck: Readonly<Record<HostEventKind, readonly ServerName[]>> = {
   'kill hub': servers,
   'kill gpu': ['gpu'],
   'stop gpu': ['gpu'],
+  'end gpu': ['gpu'],
   'kill lab': ['lab'],
+  'end lab': ['lab'],
   'cut lab off': ['lab'],
   'cut gpu off': ['gpu'],
+  'kill database': servers,
   'restart database': servers,
+  'cut database off': servers,
 };
 
 /** Runs the events one after the other, then holds what agents were told against what is stored and counted. */
@@ -61,13 +69,13 @@ export async function runHostCampaign(options: {
 }): Promise<HostCampaignReport> {
   const ledger = new Ledger();
   const ofServer = new Map<string, ServerName>();
-  const waiting = new Map<string, (isResult: boolean) => void>();
+  const waiting = new Map<string, (end: CallEnd) => void>();
   const falseDenials: string[] = [];
   let present: HostEventKind | undefined;
   const ended = (message: unknown): void => {
     const { ended: id, end } = message as Extract<FromWorker, { ended: string }>;
     ledger.ended(id, end);
-    waiting.get(id)?.(end.code === undefined);
+    waiting.get(id)?.(end);
     const server = ofServer.get(id)!;
     const isDenied = ['permission_denied', 'tool_not_found', 'invalid_arguments'].includes(end.code ?? '');
     const isAway = end.code === 'mcp_server_unreachable' && present && !struck[present].includes(server);
@@ -103,22 +111,35 @@ export async function runHostCampaign(options: {
     ofServer.set(id, server);
     return { agent, id, tool: `mcp_${server}__${tool}`, arguments: {}, timeoutMs };
   };
+  const timeline = createWriteStream(join(site.directory, 'campaign.log'));
+  const note = (fact: object): void =>
+    void timeline.write(`${JSON.stringify({ time: new Date().toISOString(), ...fact })}\n`);
+  /** Resolves with the time until the first result of the calls that are made from now on; `undefined` if there was none. */
   const probe = async (server: ServerName, from: number): Promise<number | undefined> => {
-    while (performance.now() - from < recoveryLimitMs) {
-      const one = order(site.names[0]!, server, 'echo', probeMs);
-      const result = new Promise<boolean>((resolve) => waiting.set(one.id, resolve));
+    const { promise, resolve } = Promise.withResolvers<number | undefined>();
+    const call = (): void => {
+      const one = order(site.names[0]!, server, 'echo', callDeadlineMs);
+      waiting.set(one.id, (end) => {
+        waiting.delete(one.id);
+        note({ probe: server, id: one.id, end });
+        if (end.code === undefined) resolve(performance.now() - from);
+      });
+      note({ probe: server, id: one.id });
       site.agents.send([one]);
-      const isResult = await result;
-      waiting.delete(one.id);
-      if (isResult) return performance.now() - from;
-      await delay(50);
-    }
-    return undefined;
+    };
+    call();
+    const calling = setInterval(call, probeEveryMs);
+    const limit = setTimeout(() => resolve(undefined), recoveryLimitMs);
+    const recoveredMs = await promise;
+    clearInterval(calling);
+    clearTimeout(limit);
+    return recoveredMs;
   };
   const records: HostEventRecord[] = [];
   await Promise.all(servers.map((server) => probe(server, performance.now())));
   for (const event of options.events) {
-    if (options.signal.aborted) break;
+    // One that broke the system leaves nothing to learn from the next.
+    if (options.signal.aborted || records.at(-1)?.faults.some((fault) => fault.startsWith('no '))) break;
     present = event.kind;
     const orders = site.names.map((agent, at) =>
       order(
@@ -131,7 +152,9 @@ export async function runHostCampaign(options: {
     site.agents.send(orders);
     await delay(event.delayMs);
     const clients = mailboxes.flatMap(({ sender, reader }) => [sender, reader]);
+    note({ event: event.kind, which: event.which });
     await strike(site, event);
+    note({ healed: event.kind });
     const healedAt = performance.now();
     recovery = new Recovery(clients, healedAt);
     recovery.struck(healedAt);
@@ -149,8 +172,11 @@ export async function runHostCampaign(options: {
       record.faults.push(`no message from ${[...recovery.waiting].join(', ')}`);
     for (const [server, ms] of times) if (ms === undefined) record.faults.push(`no call of ${server}`);
     for (const { disordered } of mailboxes) record.faults.push(...disordered.splice(0));
-    await Promise.all(processesOf(site).map((process) => process.ready()));
+    for (const process of processesOf(site))
+      if ((await within(process.ready(), recoveryLimitMs)) === late)
+        record.faults.push(`${process.name} was not ready again`);
     await ledger.quiet();
+    note({ over: record });
     records.push(record);
     options.onEvent(record);
   }
@@ -242,16 +268,25 @@ async function strike(site: HostSite, { kind, which, lengthMs }: HostEvent): Pro
       return of(site.hubs).signal('SIGKILL');
     case 'kill gpu':
       return of(site.gpus).signal('SIGKILL');
+    case 'end gpu':
+      return of(site.gpus).signal('SIGTERM');
     case 'stop gpu':
       return await stop(of(site.gpus));
     case 'kill lab':
       return site.lab.signal('SIGKILL');
+    case 'end lab':
+      return site.lab.signal('SIGTERM');
     case 'cut lab off':
       return await cut(0);
     case 'cut gpu off':
       return await cut(1);
+    case 'kill database':
     case 'restart database':
-      await site.postgres.stop('immediate');
+      await site.postgres.stop(kind === 'kill database' ? 'immediate' : 'fast');
       return await site.postgres.start();
+    case 'cut database off':
+      site.proxy.cutOff(which % 2 === 0 ? 'openly' : 'silently');
+      await delay(lengthMs);
+      return site.proxy.heal();
   }
 }

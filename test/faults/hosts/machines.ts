@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Child, ChildEnd } from '@signalbox/testing';
 import { cleanEnv, signalboxArgv } from '../../support/cli/command-line.ts';
@@ -57,20 +58,29 @@ export async function startMachine(at: number): Promise<Machine> {
   };
 }
 
-/** Starts the command `signalbox`, on another machine if there is a prefix. Resolves when it says that it is ready. */
+/**
+ * Starts the command `signalbox`, on another machine if there is a prefix. Its log is added to a file. Resolves when it says that it is
+ * ready.
+ */
 export async function startCommand<Ready>(
   args: readonly string[],
-  { prefix = [], env = {} }: { prefix?: readonly string[]; env?: Record<string, string> } = {},
+  { prefix = [], logFile }: { prefix?: readonly string[]; logFile: string },
 ): Promise<Child<Ready>> {
   const [file, ...words] = [...prefix, process.execPath, ...signalboxArgv([...args, '--json'])] as [
     string,
     ...string[],
   ];
-  const child = spawn(file, words, { env: cleanEnv(env), stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(file, words, {
+    env: cleanEnv({ SIGNALBOX_LOG: process.env.SIGNALBOX_LOG ?? 'info' }),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let [stdout, stderr] = ['', ''];
+  const log = createWriteStream(logFile, { flags: 'a' });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr = (stderr + text).slice(-100_000);
+    log.write(text);
   });
+  child.once('close', () => log.end());
   const exited = once(child, 'close').then(([code, signal]): ChildEnd => ({ code, signal }));
   await new Promise<void>((resolve, reject) => {
     child.stdout.setEncoding('utf8').on('data', (text: string) => {

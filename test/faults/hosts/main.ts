@@ -1,5 +1,6 @@
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import { doubledOf } from '../oracle.ts';
 import { asTable } from '../table.ts';
 import { type HostEventRecord, runHostCampaign } from './campaign.ts';
 import { hostEvents } from './plan.ts';
@@ -52,6 +53,8 @@ if (values.help || ![events, seed, agents].every(Number.isInteger) || events < 1
   if (values.json) process.stdout.write(`${JSON.stringify({ ...report, ...end }, undefined, 2)}\n`);
   else {
     const { verdict, messages, falseDenials, faults, partitions } = report;
+    const lost = [...messages.lost, ...verdict.silent, ...verdict.inventedResults, ...verdict.lostNotes];
+    const doubled = [...messages.storedTwice, ...doubledOf(verdict)];
     const counts = asTable([
       ['', 'count'],
       ['events', report.events.length],
@@ -59,6 +62,9 @@ if (values.help || ![events, seed, agents].every(Number.isInteger) || events < 1
       ['calls', verdict.calls],
       ['  results', verdict.results],
       ...Object.entries(verdict.typed).map(([code, n]) => [`  ${code}`, n]),
+      ['lost', lost.length],
+      ['doubled', doubled.length],
+      ['reported as not run although it ran', verdict.misreported.length],
       ['false denials', falseDenials.length],
       ['broken promises', faults.length],
     ]);

@@ -9,10 +9,14 @@ export const hostEventKinds = {
   'kill hub': { each: 2, meaning: 'kill -9 of an orchestrator without a label' },
   'kill gpu': { each: 3, meaning: 'kill -9 of an orchestrator with the label gpu' },
   'stop gpu': { each: 1, meaning: 'SIGSTOP of one with the label gpu for 1 to 12 s' },
+  'end gpu': { each: 1, meaning: 'SIGTERM of one with the label gpu' },
   'kill lab': { each: 2, meaning: 'kill -9 of the only one with the label lab' },
+  'end lab': { each: 1, meaning: 'SIGTERM of the only one with the label lab' },
   'cut lab off': { each: 2, meaning: 'the network of lab is down for 1 to 12 s' },
   'cut gpu off': { each: 1, meaning: 'the network of one with the label gpu is down for 1 to 12 s' },
-  'restart database': { each: 1, meaning: 'PostgreSQL stopped with immediate, and started' },
+  'kill database': { each: 1, meaning: 'PostgreSQL stopped with immediate, and started' },
+  'restart database': { each: 1, meaning: 'PostgreSQL stopped with fast, and started' },
+  'cut database off': { each: 1, meaning: 'brokers and journals cut off from PostgreSQL for 1 to 12 s' },
 } as const;
 
 export type HostEventKind = keyof typeof hostEventKinds;

@@ -11,6 +11,7 @@ import {
   startChild,
   testAuthority,
 } from '@signalbox/testing';
+import { type CuttingProxy, startCuttingProxy } from '../../support/postgres/cutting-proxy.ts';
 import { startInstalledPostgres } from '../../support/postgres/postgres-server.ts';
 import { sinkAgent } from '../process-messages.ts';
 import { type RestartingProcess, startRestarting } from '../restarting-process.ts';
@@ -27,6 +28,8 @@ export interface HostSite extends AsyncDisposable {
   readonly directory: string;
   readonly postgres: Awaited<ReturnType<typeof startInstalledPostgres>>;
   readonly schema: string;
+  /** The way of brokers and journals to PostgreSQL. */
+  readonly proxy: CuttingProxy;
   readonly brokers: readonly RestartingProcess<unknown>[];
   readonly urls: readonly string[];
   readonly ca: string;
@@ -57,6 +60,7 @@ export async function startHostSite({
 }: HostSiteOptions): Promise<HostSite> {
   await using starting = new AsyncDisposableStack();
   const postgres = starting.use(await startInstalledPostgres());
+  const proxy = starting.use(await startCuttingProxy(postgres.url));
   const directory = await mkdtemp(join(tmpdir(), 'signalbox-hosts-'));
   let isKept = false;
   starting.defer(async () => {
@@ -80,7 +84,7 @@ export async function startHostSite({
     circuitThreshold: 10_000,
     maxRestarts: 10_000,
   });
-  const store = { postgres: postgres.url, schema };
+  const store = { postgres: proxy.url, schema };
   const file = async (name: string, config: object): Promise<string> => {
     const folder = join(directory, name);
     await mkdir(folder);
@@ -110,7 +114,11 @@ export async function startHostSite({
         store: { ...store, name: `b${at}` },
       },
     });
-    brokers.push(await restarting(`broker ${at}`, () => startCommand(['broker', '--config', config])));
+    brokers.push(
+      await restarting(`broker ${at}`, () =>
+        startCommand(['broker', '--config', config], { logFile: join(directory, `broker-${at}.log`) }),
+      ),
+    );
   }
   const addressesFrom = (ip: string): string => ports.map((port) => `wss://${ip}:${port}`).join(',');
   const url = addressesFrom('127.0.0.1');
@@ -144,7 +152,10 @@ export async function startHostSite({
     const place = ['--url', addressesFrom(machine?.hub ?? '127.0.0.1'), '--ca-file', caFile!];
     const as = ['--token-file', tokenFile, ...(label === undefined ? [] : ['--host', label])];
     return await restarting(name, () =>
-      startCommand(['orchestrator', '--config', path, ...place, ...as], { prefix: machine?.prefix ?? [] }),
+      startCommand(['orchestrator', '--config', path, ...place, ...as], {
+        prefix: machine?.prefix ?? [],
+        logFile: join(directory, `${name}.log`),
+      }),
     );
   };
   const shared = { broker: { data: './data', store } };
@@ -183,6 +194,7 @@ export async function startHostSite({
     directory,
     postgres,
     schema,
+    proxy,
     brokers,
     hubs,
     gpus,

@@ -76,6 +76,8 @@ export interface PostgresCampaignReport {
 const callDeadlineMs = 15_000;
 const recoveryLimitMs = 60_000;
 const retryMs = 20;
+/** The events that strike the database, and so both brokers. */
+const strikesAll: ReadonlySet<EventKind> = new Set(['end connections', 'restart database', 'power cut']);
 /** The characters of what a process said last that are in a report. */
 const lastWords = 400;
 
@@ -95,6 +97,7 @@ export async function runPostgresCampaign(options: PostgresCampaignOptions): Pro
           url: site.url,
           operatorToken: site.brokers[0]!.operatorToken,
           directory: site.directory,
+          database: { url: server.url, schema: site.schema },
           workers: options.workers,
           others: names.flatMap((name) => [`${name}-sender`, `${name}-reader`]),
         },
@@ -164,7 +167,7 @@ class PostgresCampaign {
     const broker = await this.#brokerOf(event);
     const record: EventRecord = {
       ...{ number: this.number + 1, kind, isAtDefaults },
-      broker: kind === 'end connections' || kind === 'restart database' ? 'all' : broker.name,
+      broker: strikesAll.has(kind) ? 'all' : broker.name,
       faults: [],
     };
     this.#records.push(record);

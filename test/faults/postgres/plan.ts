@@ -9,6 +9,11 @@ export const eventKinds = {
   stop: { each: 2, meaning: 'SIGSTOP of one broker for more than its lease, and SIGCONT' },
   'end connections': { each: 3, meaning: 'pg_terminate_backend on every connection' },
   'restart database': { each: 2, meaning: 'PostgreSQL stopped with immediate, and started' },
+  'power cut': {
+    each: 1,
+    meaning:
+      'PostgreSQL stopped with immediate, and its files but for its log set back to its last checkpoint',
+  },
   'cut off': { each: 2, meaning: 'one broker cut off from the database only, and healed' },
   clock: { each: 2, meaning: 'the clock of one broker off by an hour, and set right' },
   'kill orchestrator': { each: 2, meaning: 'kill -9 of the orchestrator' },

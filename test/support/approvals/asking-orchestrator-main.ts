@@ -8,7 +8,6 @@ const [url, token, file] = process.argv.slice(2) as [string, string, string];
 process.on('disconnect', () => process.exit(0));
 const client = await connectBroker({
   ...{ url, token, agent: 'orchestrator' },
-  backoff: 'worker',
   waitForBroker: true,
 });
 const journal = await openSqliteJournal({ file });

@@ -69,9 +69,7 @@ export async function startAskingStack(
       await using next = new AsyncDisposableStack();
       const token = await stack.broker.tokenOf('orchestrator', 'orchestrator');
       const { url } = stack.broker;
-      const client = next.use(
-        await connectBroker({ url, token, agent: 'orchestrator', backoff: 'orchestrator' }),
-      );
+      const client = next.use(await connectBroker({ url, token, agent: 'orchestrator' }));
       const { host, journal } = stack;
       const { sizes, approvalLimits } = options;
       next.use(

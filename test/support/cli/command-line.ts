@@ -17,9 +17,14 @@ export interface RunOptions {
   input?: string;
 }
 
+/** A command that ends soon takes a quarter less processor time if its young generation need not grow. */
+const shortRun = ['--min-semi-space-size=16'];
+/** These hand Node's options on to the processes that they start, or print them. */
+const startsOthers = new Set(['demo', 'up', 'worker']);
+
 /** Runs `signalbox` to its end. */
 export async function signalbox(args: readonly string[], options: RunOptions = {}): Promise<Run> {
-  const child = launch(args, options);
+  const child = launch(args, options, startsOthers.has(args[0] ?? '') ? [] : shortRun);
   child.stdin?.end(options.input ?? '');
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
   const [code] = (await once(child, 'close')) as [number | null];
@@ -98,8 +103,12 @@ export function cleanEnv(extra: Record<string, string> = {}): Record<string, str
   return { ...Object.fromEntries(kept), NODE_OPTIONS: '', ...extra };
 }
 
-function launch(args: readonly string[], { cwd, env }: RunOptions): ChildProcess {
-  return spawn(process.execPath, signalboxArgv(args), {
+function launch(
+  args: readonly string[],
+  { cwd, env }: RunOptions,
+  nodeOptions: readonly string[] = [],
+): ChildProcess {
+  return spawn(process.execPath, [...nodeOptions, ...signalboxArgv(args)], {
     ...(cwd !== undefined && { cwd }),
     env: cleanEnv(env),
     stdio: ['pipe', 'pipe', 'pipe'],

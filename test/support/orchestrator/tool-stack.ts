@@ -95,9 +95,7 @@ export async function startToolStack(options: ToolStackOptions = {}): Promise<To
   );
   const { url, tokenOf } = broker;
   const token = await tokenOf('orchestrator', 'orchestrator');
-  const server = starting.use(
-    await connectBroker({ url, token, agent: 'orchestrator', backoff: 'orchestrator', tracing }),
-  );
+  const server = starting.use(await connectBroker({ url, token, agent: 'orchestrator', tracing }));
   const policy = wholePolicy({ ...rest, results: resultRules });
   const orchestrator = starting.use(
     await startOrchestrator({

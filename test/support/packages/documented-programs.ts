@@ -62,6 +62,19 @@ export function readmeProgram(): DocumentedProgram {
   return { name: 'readme', document: 'README.md', code: code!, isRun: true };
 }
 
+/** Returns the programs of the guide on agents in TypeScript, each with the output that stands below it. */
+export function guidePrograms(): DocumentedProgram[] {
+  const document = 'docs/guide/typescript.md';
+  const outputs = blocksOf(document, 'text');
+  return blocksOf(document, 'ts').map((code, i) => ({
+    name: `typescript-${i + 1}`,
+    document: `${document}, program ${i + 1}`,
+    code,
+    isRun: true,
+    prints: outputs[i]!,
+  }));
+}
+
 /** Returns the programs of the guide on embedding. The second one uses the broker of the first, and waits for events without end. */
 export function embeddingPrograms(): DocumentedProgram[] {
   const document = 'docs/reference/embedding.md';

@@ -23,7 +23,6 @@ async function begin({ url, directory, tokens, orchestratorToken }: FleetSetup):
     url,
     token: orchestratorToken,
     agent: 'orchestrator',
-    backoff: 'orchestrator',
   });
   const allowlist = RoleToolAllowlist.fromEntries([
     ['worker', ['mcp_counter__*']],

@@ -14,7 +14,6 @@ const client = await connectBroker({
   url,
   token,
   agent: 'orchestrator',
-  backoff: 'worker',
   waitForBroker: true,
 });
 void journal.failed.then(() => process.exit(70));

@@ -17,7 +17,6 @@ const client = await connectBroker({
   url,
   token,
   agent: 'orchestrator',
-  backoff: 'worker',
   waitForBroker: true,
 });
 await startOrchestrator({

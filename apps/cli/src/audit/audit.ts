@@ -50,10 +50,12 @@ export async function printAudit(named: string | undefined, flags: AuditFlags): 
   );
 }
 
-function factsOf({ detail, outcome, server, took_ms, request_bytes, reply_bytes }: AuditEntry): string {
-  if (took_ms === undefined) return detail;
+function factsOf({ detail, outcome, server, host, took_ms, request_bytes, reply_bytes }: AuditEntry): string {
+  const where = host === undefined ? '' : ` (host ${host})`;
+  if (took_ms === undefined) return `${detail}${where}`;
   const sizes = `${request_bytes ?? '?'} bytes in, ${reply_bytes ?? '?'} out`;
-  return `${outcome} after ${formatElapsed(took_ms)}${server === undefined ? '' : ` on ${server}`}, ${sizes}`;
+  const by = server === undefined ? '' : ` on ${server}${where}`;
+  return `${outcome} after ${formatElapsed(took_ms)}${by}, ${sizes}`;
 }
 
 /** Prints each row as one line of JSON: the entry, and its hash. */

@@ -21,6 +21,7 @@ const tones: Readonly<Record<ServerReport['state'], Tone>> = {
   idle: 'quiet',
   stopped: 'quiet',
   disabled: 'quiet',
+  not_offered: 'quiet',
   backing_off: 'bad',
   ejected: 'bad',
   refused: 'bad',

@@ -46,13 +46,13 @@ export function openLane(
 
 /** Handles `lane_calls`: takes the report of an orchestrator about calls on its lanes. */
 export function laneCalls(
-  { type, calls }: LaneCallsFrame,
+  { type, begun, calls }: LaneCallsFrame,
   caller: Caller,
   { lanes }: Pick<FrameDeps, 'lanes'>,
 ): Outcome {
   const refusal = refuseOthers(type, caller);
   if (refusal) return refusal;
-  lanes.report(caller, calls);
+  lanes.report(caller, { begun, calls });
   return undefined;
 }
 

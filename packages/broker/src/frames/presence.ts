@@ -74,7 +74,7 @@ export function listConnected(
     return describeWithStatus(shown, caller, deps).then((agents) => page(agents));
   };
   if (presence.broker === undefined) return answer(here);
-  const roles = seesAll(caller) ? undefined : caller.policy?.list;
+  const roles = seesAll(caller) || agent === caller.sender.agent ? undefined : caller.policy?.list;
   return presence.elsewhere({ after, limit: pageSize + 1, role, agent, roles }).then((elsewhere) => {
     caller.budget.spendFrames(elsewhere.length * furtherCosts.connection);
     return answer([...here, ...elsewhere].sort((a, b) => (a.key < b.key ? -1 : 1)));
@@ -104,7 +104,7 @@ function mayBeShown(
 ): boolean {
   const { role, agent } = other.sender;
   if (other.mintsOnly || (wanted.role ?? role) !== role || (wanted.agent ?? agent) !== agent) return false;
-  return seesAll(asker) || mayList(asker.policy, role);
+  return seesAll(asker) || mayList(asker.policy, role) || wanted.agent === asker.sender.agent;
 }
 
 function seesAll(asker: Caller): boolean {

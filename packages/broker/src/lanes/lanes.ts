@@ -1,4 +1,11 @@
-import { type LaneCall, type LaneOpenedFrame, laneLimits, replyIdOf, servesCalls } from '@signalbox/protocol';
+import {
+  type LaneCall,
+  type LaneCallsFrame,
+  type LaneOpenedFrame,
+  laneLimits,
+  replyIdOf,
+  servesCalls,
+} from '@signalbox/protocol';
 import type { Consumer } from '../core/consumer.ts';
 import type { Tail, TailMessage } from '../core/tail.ts';
 import type { Caller } from '../frames/caller.ts';
@@ -99,14 +106,20 @@ export class Lanes {
   }
 
   /** Counts the calls that an orchestrator reports towards the rate of their workers, and tells those who follow the traffic. */
-  report(orchestrator: Caller, calls: readonly LaneCall[]): void {
+  report(orchestrator: Caller, { begun, calls = [] }: Pick<LaneCallsFrame, 'begun' | 'calls'>): void {
     const { tail, monotonic } = this.#deps;
+    for (const { lane: id, calls: count } of begun)
+      this.#laneOf(orchestrator, id)?.worker.budget.countMessages(count, monotonic());
+    if (!tail.isOn) return;
     for (const call of calls) {
-      const lane = this.#lanes.get(call.lane);
-      if (lane?.orchestrator !== orchestrator) continue;
-      if (call.reply_bytes === undefined) lane.worker.budget.countMessage(monotonic());
-      if (tail.isOn) this.#show(lane, call);
+      const lane = this.#laneOf(orchestrator, call.lane);
+      if (lane) this.#show(lane, call);
     }
+  }
+
+  #laneOf(orchestrator: Caller, id: string): Lane | undefined {
+    const lane = this.#lanes.get(id);
+    return lane?.orchestrator === orchestrator ? lane : undefined;
   }
 
   /** Shows a call as the two messages that it would be without its lane. */

@@ -110,10 +110,10 @@ export class AgentBudget {
     return ofFleet > 0 ? { waitMs: ofFleet, excess: this.#excess('messages', true, limits) } : undefined;
   }
 
-  /** Counts a message that has been sent already, by another way. */
-  countMessage(now: number): void {
-    this.#own.messages.take(now);
-    this.#fleet?.messages.take(now);
+  /** Counts messages that have been sent already, by another way. */
+  countMessages(count: number, now: number): void {
+    this.#own.messages.count(count, now);
+    this.#fleet?.messages.count(count, now);
   }
 
   /** Describes the overdrawn budget. */

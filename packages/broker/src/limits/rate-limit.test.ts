@@ -32,3 +32,11 @@ it('asks for one where the rate is low, and for no more than the burst', () => {
   expect(taken(narrow, 0)).toBe(2);
   expect(narrow.take(0)).toBe(2);
 });
+
+it('counts uses that have been made already, and never makes a debt of them', () => {
+  const limit = new RateLimit(1000, 50, 0);
+  limit.count(30, 0);
+  expect(taken(limit, 0)).toBe(20);
+  limit.count(1_000_000, 100);
+  expect(taken(limit, 120)).toBe(20);
+});

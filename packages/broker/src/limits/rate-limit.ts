@@ -21,8 +21,7 @@ export class RateLimit {
 
   /** Counts one use and returns 0 if it is allowed now. If not, returns the milliseconds to wait. `now` is in monotonic milliseconds. */
   take(now: number): number {
-    this.#left = Math.min(this.#burst, this.#left + ((now - this.#at) / 1000) * this.#perSecond);
-    this.#at = now;
+    this.#refill(now);
     if (this.#left < this.#needed) {
       this.#needed = Math.min(this.#burst, Math.max(1, (this.#perSecond * refillMs) / 1000));
       return Math.ceil(((this.#needed - this.#left) / this.#perSecond) * 1000);
@@ -32,8 +31,19 @@ export class RateLimit {
     return 0;
   }
 
+  /** Counts uses that have been made already. `now` is in monotonic milliseconds. */
+  count(uses: number, now: number): void {
+    this.#refill(now);
+    this.#left = Math.max(0, this.#left - uses);
+  }
+
   /** Tells whether no earlier use counts any more. */
   isFull(now: number): boolean {
     return this.#left + ((now - this.#at) / 1000) * this.#perSecond >= this.#burst;
+  }
+
+  #refill(now: number): void {
+    this.#left = Math.min(this.#burst, this.#left + ((now - this.#at) / 1000) * this.#perSecond);
+    this.#at = now;
   }
 }

@@ -25,6 +25,15 @@ describe('the limits of a role', () => {
     expect(narrow.of('operator').rates.messages).toBeGreaterThan(100_000);
   });
 
+  it('give an orchestrator with a label more than an agent, and less than one without', () => {
+    const messages = (role: string) => limits.of(role).rates.messages;
+    expect([messages('other'), messages('host')]).toEqual([50, 20_000]);
+    expect(messages('host')).toBeLessThan(messages('orchestrator'));
+    expect(limits.of('host').sender).toEqual(defaultLimits.sender);
+    expect(limits.setting('host', 'rates', 'messages')).toBe('roles.host.limits.rates.messages');
+    expect(limits.setting('host', 'sender', 'messages')).toBe('broker.limits.sender.messages');
+  });
+
   it('are raised where their value comes from', () => {
     expect(limits.setting('coder', 'rates', 'messages')).toBe('roles.coder.limits.rates.messages');
     expect(limits.setting('coder', 'rates', 'messagesBurst')).toBe('broker.limits.rates.messagesBurst');

@@ -1,11 +1,11 @@
 import {
-  isOfSystem,
   type LimitEntry,
   type LimitGroup,
   type LimitOverrides,
   type Limits,
   limitsOf,
   limitTable,
+  systemDefault,
 } from '@signalbox/protocol';
 
 /** Knows the limits of every role, and the setting from which each of them comes. */
@@ -43,9 +43,9 @@ export class RoleLimits {
     group: Group,
     name: keyof (typeof limitTable)[Group] & string,
   ): string {
-    const { privileged }: LimitEntry = limitTable[group][name] as LimitEntry;
+    const entry = limitTable[group][name] as LimitEntry;
     const own = this.#own(role)?.[group] as Record<string, number | undefined> | undefined;
-    const isOwn = own?.[name] !== undefined || (privileged !== undefined && isOfSystem(role));
+    const isOwn = own?.[name] !== undefined || systemDefault(entry, role) !== undefined;
     return `${isOwn ? `roles.${role}.limits` : 'broker.limits'}.${group}.${name}`;
   }
 

@@ -44,9 +44,11 @@ interface ServedLaneDeps {
   runner: LaneRunner;
   rate: Budget;
   takesRequests: () => boolean;
-  /** While nobody looks, only the rate of a worker counts, and it counts beginnings. */
+  /** While nobody looks, calls are only counted. */
   isWatched: () => boolean;
   report: (call: LaneCall) => void;
+  /** Counts a call that has begun. */
+  begun: () => void;
   over: () => void;
 }
 
@@ -171,7 +173,7 @@ export class ServedLane {
     { id, kind, remaining_ms, thread, traceparent }: Extract<LaneFrame, { type: 'request' }>,
     body: string | undefined,
   ): void {
-    const { address, clock, runner, takesRequests, report } = this.#deps;
+    const { address, clock, runner, takesRequests } = this.#deps;
     const bytes = Buffer.byteLength(body ?? '');
     if (body === undefined || bytes > laneLimits.requestBytes) {
       this.#socket.destroy();
@@ -193,12 +195,17 @@ export class ServedLane {
       ...(traceparent !== undefined && { traceparent }),
     };
     const mayTake = !this.#isFinishing && takesRequests() && bytes <= limits.bytes;
-    if (mayTake && runner.acceptFromLane(this, message))
-      report({ lane: this.#id, id, bytes, ...(thread !== undefined && { thread }) });
+    if (mayTake && runner.acceptFromLane(this, message)) this.#reportBegun(id, bytes, thread);
     else this.useBroker(id);
     const waitMs = this.rate.isOverdrawn ? this.rate.waitMs(clock.now()) : 0;
     if (waitMs > 0) clock.startTimer(() => this.#readOn(), waitMs);
     if (waitMs > 0 || this.#isFull) this.#pause();
+  }
+
+  #reportBegun(id: string, bytes: number, thread: string | undefined): void {
+    const { begun, isWatched, report } = this.#deps;
+    begun();
+    if (isWatched()) report({ lane: this.#id, id, bytes, ...(thread !== undefined && { thread }) });
   }
 
   get #isFull(): boolean {

@@ -62,6 +62,8 @@ export class ServingLanes implements AsyncDisposable {
   #isWatched = false;
   #onIdle = (): void => {};
   #calls: LaneCall[] = [];
+  /** The calls that have begun since the last report, by their lanes. */
+  readonly #begun = new Map<string, number>();
   #cancelReport: (() => void) | undefined;
 
   constructor(deps: ServingLanesDeps) {
@@ -186,6 +188,7 @@ export class ServingLanes implements AsyncDisposable {
         takesRequests: () => !this.#isStopping && clock.now() < this.#standUntil,
         isWatched: () => this.#isWatched,
         report: (call) => this.#add(call),
+        begun: () => this.#count(id),
         over: () => {
           this.#lanes.delete(id);
           if (this.#lanes.size === 0) this.#onIdle();
@@ -209,15 +212,28 @@ export class ServingLanes implements AsyncDisposable {
   #add(call: LaneCall): void {
     this.#calls.push(call);
     if (this.#calls.length >= frameLimits.laneCalls) this.#report();
-    else this.#cancelReport ??= this.#deps.clock.startTimer(() => this.#report(), reportMs);
+    else this.#reportSoon();
+  }
+
+  #count(lane: string): void {
+    this.#begun.set(lane, (this.#begun.get(lane) ?? 0) + 1);
+    if (this.#begun.size >= frameLimits.laneCalls) this.#report();
+    else this.#reportSoon();
+  }
+
+  #reportSoon(): void {
+    this.#cancelReport ??= this.#deps.clock.startTimer(() => this.#report(), reportMs);
   }
 
   #report(): void {
     this.#cancelReport?.();
     this.#cancelReport = undefined;
+    const begun = Array.from(this.#begun, ([lane, calls]) => ({ lane, calls }));
     const calls = this.#calls;
+    this.#begun.clear();
     this.#calls = [];
-    if (calls.length > 0) this.#deps.send({ type: 'lane_calls', calls });
+    if (begun.length === 0 && calls.length === 0) return;
+    this.#deps.send({ type: 'lane_calls', begun, ...(calls.length > 0 && { calls }) });
   }
 }
 

@@ -1,18 +1,15 @@
 import type { SignalboxError } from '@signalbox/protocol';
-import { type Backoff, backoffMs } from '@signalbox/serving';
+import { backoffMs } from '@signalbox/serving';
 import { retryAfterMsOf } from '../errors.ts';
 
-/** The back-off between reconnects, by who reconnects. */
-export const backoffPolicies = {
-  worker: { firstMs: 200, longestMs: 2_000, jitter: 1 },
-  orchestrator: { firstMs: 500, longestMs: 30_000, jitter: 1 },
-} as const satisfies Record<string, Backoff>;
+/** The back-off between reconnects. */
+const reconnectPolicy = { firstMs: 200, longestMs: 2_000, jitter: 1 };
 
 /** A connection that lasts this long counts as healthy, in milliseconds. */
 export const healthyAfterMs = 10_000;
 /** Retries stay eager for this long after a healthy connection was lost, in milliseconds. */
 export const eagerForMs = 10_000;
-/** The longest wait between eager retries, in milliseconds. */
+/** The longest wait between eager retries, in milliseconds, for each address that was tried. */
 export const eagerJitterMs = 250;
 
 const refusalPolicy = { firstMs: 100, longestMs: 2_000, jitter: 1 };
@@ -31,15 +28,13 @@ export function refusalDelayMs(error: SignalboxError, refusals: number, random: 
  * clients sees them ever more slowly.
  */
 export class ReconnectPacer {
-  readonly #policy: Backoff;
   readonly #addresses: number;
   /** Addresses that were not tried in this round. */
   #untried: number;
   #attempt = 0;
   #eagerUntil = Number.NEGATIVE_INFINITY;
 
-  constructor(policy: Backoff, addresses = 1) {
-    this.#policy = policy;
+  constructor(addresses = 1) {
     this.#addresses = addresses;
     this.#untried = addresses - 1;
   }
@@ -68,7 +63,8 @@ export class ReconnectPacer {
     }
     this.#untried = this.#addresses - 1;
     if (minimumMs > 0) return minimumMs + random * eagerJitterMs;
-    if (now < this.#eagerUntil) return random * eagerJitterMs;
-    return backoffMs(this.#policy, this.#attempt++, random);
+    // The brokers are being started, perhaps beside the client: many addresses must not mean many attempts.
+    if (now < this.#eagerUntil) return random * eagerJitterMs * this.#addresses;
+    return backoffMs(reconnectPolicy, this.#attempt++, random);
   }
 }

@@ -6,7 +6,6 @@ import {
   SignalboxError,
   type WelcomeFrame,
 } from '@signalbox/protocol';
-import type { Backoff } from '@signalbox/serving';
 import type { WebSocket } from 'ws';
 import type { ClientState, Log } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
@@ -28,7 +27,6 @@ export interface SupervisorOptions {
   connectTimeoutMs: number;
   /** True: a first connection that failed is tried again. */
   waitForBroker: boolean;
-  policy: Backoff;
   signal: AbortSignal | undefined;
   clock: Clock;
   log: Log;
@@ -74,7 +72,7 @@ export class Supervisor {
     const { brokers, clock } = options;
     // Clients begin at a random address, which spreads them over the brokers.
     this.#at = brokers.length > 1 ? Math.floor(clock.random() * brokers.length) : 0;
-    this.#pacer = new ReconnectPacer(options.policy, brokers.length);
+    this.#pacer = new ReconnectPacer(brokers.length);
   }
 
   /** The state of the client. */

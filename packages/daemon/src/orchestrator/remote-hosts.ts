@@ -18,14 +18,22 @@ import {
   messageOf,
   SignalboxError,
 } from '@signalbox/protocol';
+import { within } from '@signalbox/serving';
 import { answerOfOutcome, hostedBody } from './hosted-calls.ts';
 
 /** The time between two questions to an orchestrator with a label, in milliseconds. */
 const askEveryMs = 1_000;
-/** The longest wait for an answer. While nobody holds the inbox, the question is asked again and again. */
-const answerMs = 1_500;
-/** An orchestrator with a label that is away for so long takes no new calls, in milliseconds. Until then they wait in its inbox. */
+/**
+ * The longest wait for an answer, in milliseconds. An orchestrator that gave none to any question for so long takes no new calls; until
+ * then they wait in its inbox.
+ */
 const graceMs = 2_500;
+/** The longest wait for the receipts of calls that were sent before the end of their orchestrator was known, in milliseconds. */
+const receiptsMs = 250;
+/** The longest wait for the restart of a server. */
+const reloadMs = 60_000;
+/** The time of a question that is answered when the orchestrator ends, in milliseconds. Then it is asked again. */
+const endQuestionMs = 5_000;
 
 /** How the orchestrators with labels are reached, and which servers each may serve. */
 export interface RemoteHostsOptions {
@@ -63,6 +71,11 @@ export class RemoteHosts implements AsyncDisposable {
     return Object.entries(this.#options.named()).map(([label, named]) => this.#host(label).report(named));
   }
 
+  /** Has a server restarted where it runs, and resolves when that is done. Rejects with a `SignalboxError`. */
+  async reload(label: string, server: string): Promise<void> {
+    await this.#host(label).reload(server);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(Array.from(this.#hosts.values(), (host) => host.stop()));
   }
@@ -76,7 +89,6 @@ export class RemoteHosts implements AsyncDisposable {
       connectBroker({
         ...connection,
         agent: requestAddress(connection.agent),
-        backoff: 'worker',
         waitForBroker: true,
         signal,
       });
@@ -108,8 +120,16 @@ class RemoteHost {
   #found: HostedServers | undefined;
   #awaySince: number | undefined;
   #wasSeen = false;
-  #asking: Promise<void>;
-  #timer: NodeJS.Timeout | undefined;
+  /** The first question until its answer, or until it was missed. */
+  readonly #asked: Promise<void>;
+  /** The time of the newest question that was answered, and the time since when the connection to the broker is up. */
+  #heardAt = Number.NEGATIVE_INFINITY;
+  #connectedAt = Number.POSITIVE_INFINITY;
+  #isEndAsked = false;
+  /** Calls that the broker may not have handed out yet. */
+  readonly #leaving = new Set<Promise<void>>();
+  #nonsense: string | undefined;
+  readonly #timer: NodeJS.Timeout;
   readonly #stop = new AbortController();
   readonly #client: Promise<BrokerClient>;
 
@@ -118,7 +138,12 @@ class RemoteHost {
     this.#deps = deps;
     this.#startedAt = deps.now();
     this.#client = deps.connect(this.#stop.signal);
-    this.#asking = this.#ask();
+    this.#client.then(
+      (client) => this.#follow(client),
+      () => {},
+    );
+    this.#asked = this.#ask();
+    this.#timer = setInterval(() => void this.#ask(), askEveryMs);
   }
 
   /** Uses a server of the host. Rejects if the host or the server is not there. */
@@ -127,11 +152,13 @@ class RemoteHost {
     { signal, onListsChanged }: Parameters<ConnectRemote>[2],
   ): Promise<RemoteServer> {
     // What was heard last is at most a second old; before the first answer, it is waited for.
-    if (!this.#found) await this.#asking;
+    if (!this.#wasSeen) await this.#asked;
     signal.throwIfAborted();
     const client = await this.#client;
     const problem = this.#problemOf(server);
-    if (problem !== undefined) throw new SignalboxError('server_failed', problem);
+    const isOffered = !this.#found || this.#found.has(server);
+    if (problem !== undefined)
+      throw new SignalboxError(isOffered ? 'server_failed' : 'server_not_found', problem);
     const { promise: lost, resolve: lose } = Promise.withResolvers<string>();
     const version = this.#found?.get(server)?.version;
     const use: OpenServer = { version, lose, onListsChanged };
@@ -157,9 +184,16 @@ class RemoteHost {
     };
   }
 
+  async reload(server: string): Promise<void> {
+    if (!this.#found) throw new SignalboxError('server_failed', this.#problemOf(server)!);
+    if (await this.#question({ reload: server }, reloadMs)) return await this.#ask();
+    const message = `host '${this.#label}' did not answer in time whether '${server}' was started again`;
+    throw new SignalboxError('server_failed', message, { retryable: true });
+  }
+
   async stop(): Promise<void> {
     this.#stop.abort();
-    clearTimeout(this.#timer);
+    clearInterval(this.#timer);
     await (await this.#client.catch(() => undefined))?.close();
   }
 
@@ -180,38 +214,76 @@ class RemoteHost {
     return `on host '${this.#label}' it is ${found.state.replaceAll('_', ' ')}${found.problem === undefined ? '' : `: ${found.problem}`}`;
   }
 
+  /** Follows the own connection: while it is down, no host can be heard. */
+  #follow(client: BrokerClient): void {
+    const note = (): void => {
+      this.#connectedAt = client.state.name === 'ready' ? this.#deps.now() : Number.POSITIVE_INFINITY;
+    };
+    client.onState(note);
+    note();
+  }
+
+  /** Asks which servers there are. Questions overlap, so that an answer that is late is not a host that is away. Never rejects. */
   async #ask(): Promise<void> {
     const askedAt = this.#deps.now();
     try {
-      const client = await this.#client;
-      const outcome = await client.request(
-        hostAgent(this.#label),
-        'mcp_request',
-        { op: 'hosted' },
-        { timeoutMs: answerMs, ephemeral: true },
-      );
+      const answer = await this.#question({}, graceMs);
       if (this.#stop.signal.aborted) return;
-      const isMissing = outcome.status === 'timed_out' || outcome.status === 'rejected';
-      if (outcome.status === 'completed')
-        this.#heard(readData(outcome.reply.json, hostedReplySchema).servers);
-      else if (isMissing) this.#missed(askedAt);
+      if (answer) this.#heard(answer, askedAt);
+      else this.#missed(askedAt);
     } catch (thrown) {
       if (this.#stop.signal.aborted) return;
-      this.#deps.log({ event: 'host_not_understood', host: this.#label, reason: messageOf(thrown) });
+      const reason = messageOf(thrown);
+      if (reason !== this.#nonsense)
+        this.#deps.log({ event: 'host_not_understood', host: this.#label, reason });
+      this.#nonsense = reason;
       this.#missed(askedAt);
-    } finally {
-      if (!this.#stop.signal.aborted)
-        this.#timer = setTimeout(() => {
-          this.#asking = this.#ask();
-        }, askEveryMs);
     }
   }
 
-  #heard(servers: HostedReply['servers']): void {
+  /** Waits to be told that the host ends, while it is there. Never rejects. */
+  async #awaitEnd(): Promise<void> {
+    if (this.#isEndAsked) return;
+    this.#isEndAsked = true;
+    const askedAt = this.#deps.now();
+    const answer = await this.#question({ at_end: true }, endQuestionMs).catch(() => undefined);
+    this.#isEndAsked = false;
+    if (!this.#found || this.#stop.signal.aborted) return;
+    if (answer?.ends) {
+      if (!answer.ends.successor) this.#left(this.#deps.now());
+      // The next question tells the host that it was heard: no more calls come.
+      await within(Promise.all(this.#leaving), receiptsMs);
+      void this.#ask();
+    } else if (this.#deps.now() - askedAt > endQuestionMs / 2) {
+      void this.#awaitEnd();
+    }
+    // After an answer long before its time, the next sign of life has it asked again.
+  }
+
+  /** Resolves with `undefined` if there was no answer in time. */
+  async #question(
+    about: { at_end?: true; reload?: string },
+    timeoutMs: number,
+  ): Promise<HostedReply | undefined> {
+    const client = await this.#client;
+    const body = { op: 'hosted', ...about };
+    const options = { timeoutMs, ephemeral: true, signal: this.#stop.signal };
+    const outcome = await client.request(hostAgent(this.#label), 'mcp_request', body, options);
+    return outcome.status === 'completed' ? readData(outcome.reply.json, hostedReplySchema) : undefined;
+  }
+
+  #heard({ servers, ends }: HostedReply, askedAt: number): void {
+    this.#nonsense = undefined;
+    this.#heardAt = Math.max(this.#heardAt, askedAt);
+    if (ends && !ends.successor) {
+      this.#left(askedAt);
+      return;
+    }
     if (!this.#found) this.#deps.log({ event: 'host_there', host: this.#label });
     this.#found = new Map(servers.map((one) => [one.server, one]));
     this.#awaySince = undefined;
     this.#wasSeen = true;
+    if (!ends) void this.#awaitEnd();
     for (const [server, uses] of this.#open) {
       const problem = this.#problemOf(server);
       const version = this.#found.get(server)?.version;
@@ -224,11 +296,15 @@ class RemoteHost {
   }
 
   #missed(askedAt: number): void {
-    const { now, log } = this.#deps;
-    this.#awaySince ??= askedAt;
-    if (now() - this.#awaySince < graceMs || !this.#found) return;
-    log({ event: 'host_away', host: this.#label });
+    if (askedAt <= this.#heardAt || this.#deps.now() - this.#connectedAt < graceMs) return;
+    this.#left(askedAt);
+  }
+
+  #left(since: number): void {
+    if (!this.#found) return;
+    this.#awaySince = since;
     this.#found = undefined;
+    this.#deps.log({ event: 'host_away', host: this.#label });
     for (const [server, uses] of this.#open) for (const use of uses) use.lose(this.#problemOf(server)!);
   }
 
@@ -255,7 +331,12 @@ class RemoteHost {
     const longestMs = client.welcome.limits.message?.ttlMs ?? Number.POSITIVE_INFINITY;
     const traceparent = meta?.traceparent;
     const body = hostedBody(asked, request);
+    // It may have ended since the connection was taken.
+    if (!this.#found) return { failure: { kind: 'not_sent', reason: this.#problemOf(asked.server)! } };
+    const { promise: handedOut, resolve: onReceipt } = Promise.withResolvers<void>();
+    this.#leaving.add(handedOut);
     const outcome = await client.request(hostAgent(this.#label), 'mcp_request', body, {
+      onReceipt: () => onReceipt(),
       timeoutMs: Math.max(1, Math.min(timeoutMs, longestMs)),
       signal,
       waitsForRate: true,
@@ -267,6 +348,8 @@ class RemoteHost {
         if (isJsonObject(body)) onReport(body);
       },
     });
+    onReceipt();
+    this.#leaving.delete(handedOut);
     const away = this.#awaySince === undefined ? '' : `; ${this.#awayText()}`;
     return answerOfOutcome(outcome, { server: asked.server, host: this.#label, away });
   }

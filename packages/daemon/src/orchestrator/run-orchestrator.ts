@@ -317,7 +317,6 @@ async function startParts(
       ...(ca !== undefined && { ca }),
       token,
       agent: id,
-      backoff: label === undefined ? 'orchestrator' : 'worker',
       // The broker that issued the token has just answered. If it does not answer now, it is only slow.
       waitForBroker: options.token === undefined,
       signal,
@@ -339,7 +338,7 @@ async function startParts(
       ...(callTimeoutMs !== undefined && { callTimeoutMs }),
       samplesFile: orchestratorFiles(dataDir).samplesOf(id),
       unreadFiles: () => inForce().unreadFiles,
-      hosts: () => remote.reports(),
+      hosts: remote,
       isHost: label !== undefined,
       rules: `started: ${describeRules(config)}`,
       log: events,

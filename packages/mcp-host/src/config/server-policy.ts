@@ -30,7 +30,8 @@ export function policyOf(config: McpServerConfig): EffectivePolicy {
     share = 'all',
     lazy = false,
     restartWindowMs = 5 * minuteMs,
-    downWaitMs = 5_000,
+    // A server elsewhere is down when its orchestrator has been away for a while already.
+    downWaitMs = config.type === 'remote' ? 0 : 5_000,
     questions = defaultQuestions,
   } = config;
   const { maxRestarts = config.type === 'stdio' ? 5 : Number.POSITIVE_INFINITY } = config;

@@ -10,6 +10,7 @@ import type { StartFailure } from './starts/start-failure.ts';
  * The state of a hosted server or of one of its instances.
  * - `idle`: not started; the first call starts it.
  * - `queued`: its start waits for its turn, or for a process slot.
+ * - `not_offered`: its orchestrator is there and has never offered it. It is asked for again and again.
  * - `ejected`: it failed too often, or its command is missing. It stays so until a reload.
  * - `refused`: it is a worker of Signalbox. It stays so until a reload.
  * - `needs_auth`: a person has to sign in. It stays so until a reload.
@@ -22,6 +23,7 @@ export type ServerState =
   | 'starting'
   | 'ready'
   | 'backing_off'
+  | 'not_offered'
   | 'ejected'
   | 'refused'
   | 'needs_auth'
@@ -96,6 +98,7 @@ const bestFirst: readonly ServerState[] = [
   'starting',
   'queued',
   'backing_off',
+  'not_offered',
   'needs_auth',
   'ejected',
   'refused',

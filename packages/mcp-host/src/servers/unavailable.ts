@@ -44,6 +44,10 @@ const causes: Partial<Record<ServerState, { what: string; hint: (server: string)
     what: 'was stopped',
     hint: (server) => `An operator can start it with: signalbox servers start ${quoted(server)}`,
   },
+  not_offered: {
+    what: 'is not offered',
+    hint: () => 'Its own machine has to run it, under this name.',
+  },
   disabled: {
     what: 'is disabled',
     hint: () => 'Take `disabled` out of its configuration.',

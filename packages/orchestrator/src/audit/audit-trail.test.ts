@@ -28,6 +28,7 @@ function trailWithBroker() {
   };
   const trail = new AuditTrail({
     client,
+    hostOf: () => undefined,
     monotonic: () => performance.now(),
     log: (event) => logged.push(event),
   });

@@ -14,15 +14,28 @@ const maxWaiting = 10_000;
  */
 const waitMs = 2000;
 /** The length of all field names and numbers in the JSON text of a report. */
-const fieldsLength = 230;
+const fieldsLength = 240;
 /** The most characters that one character becomes in JSON text. */
 const escapeLength = 6;
 /** The space for events in the header line of a frame. */
 const maxBatchLength = frameLimits.headerLength - 1024;
 
+/** The codes of events whose name is that of a server. */
+const aboutServers: ReadonlySet<AuditReport['code']> = new Set([
+  'server_changed',
+  'server_ejected',
+  'server_restored',
+  'sign_in_needed',
+  'sign_in_accepted',
+  'definitions_pinned',
+  'definitions_accepted',
+]);
+
 /** The dependencies of an {@link AuditTrail}. */
 export interface AuditTrailDeps {
   client: Pick<BrokerClient, 'audit' | 'state'>;
+  /** Returns the label of the orchestrator that runs a server, if that is another one. */
+  hostOf: (server: string) => string | undefined;
   /** Returns monotonic milliseconds. */
   monotonic: () => number;
   log: Log;
@@ -60,7 +73,7 @@ export class AuditTrail implements AsyncDisposable {
   /** Reports an event that happens now. */
   record(given: AuditReport): void {
     if (this.#isEnded) return;
-    const report = fitting(given);
+    const report = this.#withHost(given);
     if (report.code === 'call_refused' && this.#isCounted(report)) return;
     this.#add({ report, at: this.#deps.monotonic() });
   }
@@ -69,9 +82,15 @@ export class AuditTrail implements AsyncDisposable {
   async recordBefore(given: AuditReport): Promise<void> {
     if (this.#isEnded) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#add({ report: fitting(given), at: this.#deps.monotonic(), onTaken: resolve });
+    this.#add({ report: this.#withHost(given), at: this.#deps.monotonic(), onTaken: resolve });
     this.#send();
     await within(waitMs, promise);
+  }
+
+  #withHost(given: AuditReport): AuditReport {
+    const server = given.server ?? (aboutServers.has(given.code) ? given.name : undefined);
+    const host = server === undefined ? undefined : this.#deps.hostOf(server);
+    return fitting(host === undefined ? given : { ...given, host });
   }
 
   #add(event: Waiting): void {
@@ -217,9 +236,10 @@ function line(text: string, length: number): string {
 }
 
 /** Returns an upper bound of the length of a report as JSON text. */
-function lengthOf({ name, server, rule, detail, agent, role, outcome, request_id: id }: AuditReport): number {
+function lengthOf(report: AuditReport): number {
+  const { name, server, host, rule, detail, agent, role, outcome, request_id: id } = report;
   let length = fieldsLength;
-  for (const text of [name, server, rule, detail, agent, role, outcome, id]) {
+  for (const text of [name, server, host, rule, detail, agent, role, outcome, id]) {
     if (text) length += /^[ !#-[\]-~]*$/.test(text) ? text.length : escapeLength * text.length;
   }
   return length;

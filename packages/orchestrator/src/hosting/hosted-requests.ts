@@ -1,7 +1,8 @@
-import type { ServeAnswer, ServedRequest } from '@signalbox/client';
+import { handBack, type ServeAnswer, type ServedRequest } from '@signalbox/client';
 import { type McpHost, mcpToolName } from '@signalbox/mcp-host';
 import {
   type CallRequest,
+  type CancelSignal,
   forwardedMeta,
   fromWireRound,
   type Hosted,
@@ -26,6 +27,7 @@ const pageBytes = 256 * 1024;
 export interface HostedDeps {
   host: McpHost;
   scheduler: CallScheduler;
+  end: OrderlyEnd;
   callTimeoutMs: number;
   maxReplyBytes: () => number;
 }
@@ -52,9 +54,62 @@ export function refuseMisplaced(
   return undefined;
 }
 
-/** Answers which servers there are, in what state. */
-export function answerHosted({ host }: HostedDeps): McpReply {
+/** The refusal of the calls that an orchestrator with a label has not begun when it ends, and that no other one would begin. */
+export const refusedAtEnd: ToolCallError = toolCallError(
+  'mcp_server_unreachable',
+  'it is being stopped, and takes no calls',
+  { mayHaveRun: false },
+);
+
+/** The end in order of an orchestrator with a label, of which those that pass calls on are told. */
+export class OrderlyEnd {
+  readonly #begun = Promise.withResolvers<void>();
+  readonly #heard = Promise.withResolvers<void>();
+  /** The addresses that wait to be told of the end. */
+  readonly #waiting = new Set<string>();
+  #ends: HostedReply['ends'];
+
+  /** Set when the end has begun. */
+  get ends(): HostedReply['ends'] {
+    return this.#ends;
+  }
+
+  /** Resolves when the end begins, or the question is over. */
+  async begun(address: string, question: CancelSignal): Promise<void> {
+    if (this.#ends || question.aborted) return;
+    this.#waiting.add(address);
+    const { promise: over, resolve } = Promise.withResolvers<void>();
+    question.addEventListener('abort', () => resolve(), { once: true });
+    await Promise.race([this.#begun.promise, over]);
+    if (!this.#ends) this.#waiting.delete(address);
+  }
+
+  /** Notes that somebody asks. One who was told of the end and asks again sends no more calls. */
+  asked(address: string): void {
+    if (this.#ends && this.#waiting.delete(address) && this.#waiting.size === 0) this.#heard.resolve();
+  }
+
+  /** Begins the end. Resolves when all who waited for it have asked again. */
+  async begin(ends: { successor: boolean }): Promise<void> {
+    this.#ends = ends;
+    this.#begun.resolve();
+    if (this.#waiting.size > 0) await this.#heard.promise;
+  }
+}
+
+/** Answers which servers there are, in what state: at once, when the orchestrator ends, or when a server was reloaded. */
+export async function answerHosted(
+  { host, end }: Pick<HostedDeps, 'host' | 'end'>,
+  { at_end: isForEnd, reload: reloaded }: Extract<McpRequest, { op: 'hosted' }>,
+  { message: { from }, cancellation }: Pick<ServedRequest, 'message' | 'cancellation'>,
+): Promise<McpReply> {
+  if (isForEnd) await end.begun(from.address, cancellation);
+  else if (reloaded === undefined) end.asked(from.address);
+  else if (!host.contents().some(({ server }) => server === reloaded)) return { error: noServer(reloaded) };
+  else await host.reload(reloaded);
+  const { ends } = end;
   const data: HostedReply = {
+    ...(ends && { ends }),
     servers: host.contents().map(({ server, state, version, problem }) => ({
       ...{ server, state, version },
       ...(problem !== undefined && { problem: problem.slice(0, 1_000) }),
@@ -133,17 +188,23 @@ export async function serveHostedContent(
     );
     return 'error' in ended ? { error: { ...ended.error, may_have_run: false } } : { data: ended.result };
   });
-  const reply: McpReply =
-    turn.status === 'ran'
-      ? turn.value
-      : {
-          error:
-            turn.status === 'refused'
-              ? queueRefusal(caller.agent, turn)
-              : toolCallError('cancelled', 'the request was cancelled before it started', {
-                  mayHaveRun: false,
-                }),
-        };
+  let reply: McpReply;
+  switch (turn.status) {
+    case 'ran':
+      reply = turn.value;
+      break;
+    case 'handed_back':
+      if (!turn.refusal) return handBack;
+      reply = { error: turn.refusal };
+      break;
+    case 'refused':
+      reply = { error: queueRefusal(caller.agent, turn) };
+      break;
+    case 'aborted': {
+      const message = 'the request was cancelled before it started';
+      reply = { error: toolCallError('cancelled', message, { mayHaveRun: false }) };
+    }
+  }
   const bounded = boundedReply(reply, maxReplyBytes());
   return { kind: 'mcp_reply', body: bounded.reply, text: bounded.text };
 }

@@ -41,8 +41,8 @@ export interface ServerOperationDeps {
   catalogs: Pick<CatalogTracker, 'changesOf' | 'unshownOf'>;
   /** Returns which files of other clients can't be read now, and why. */
   unreadFiles: (() => readonly string[]) | undefined;
-  /** Reports the orchestrators with labels, whose servers this one offers. */
-  hosts: (() => HostReport[]) | undefined;
+  /** The orchestrators with labels, whose servers this one offers. */
+  hosts: LabelledHosts | undefined;
   /** Why the newest configuration is not in force; `undefined` if it is. */
   configProblem: () => ServersReply['config_problem'];
   /** The keys of the configuration that a restart puts in force; `undefined` if there are none. */
@@ -61,7 +61,7 @@ export async function answerServers(deps: ServerOperationDeps, asker: Sender): P
   const servers = asker.role === 'operator' ? reports : reports.map(withoutDetails);
   const { all, count } = deps.holds;
   const unread = asker.role === 'operator' ? (deps.unreadFiles?.() ?? []) : [];
-  const hosts = deps.hosts?.() ?? [];
+  const hosts = deps.hosts?.reports() ?? [];
   const configProblem = deps.configProblem();
   const restartNeeded = deps.restartNeeded();
   const { waiting = 0, oldestAt, deadlineAt } = deps.approvals?.summary() ?? {};
@@ -100,7 +100,15 @@ function withoutDetails({ start_failure, log_messages, ...report }: ServerReport
   return { ...report, stderr_tail: '' };
 }
 
-/** Reloads, stops or starts one server, and resolves with its report when that is done. */
+/** The orchestrators with labels, as an operator sees them. */
+export interface LabelledHosts {
+  /** Reports each label: whether its orchestrator is there, and what it serves without being named for it. */
+  reports(): HostReport[];
+  /** Restarts a server that an orchestrator with this label hosts. Rejects with a `SignalboxError` if it can't be asked. */
+  reload(label: string, server: string): Promise<void>;
+}
+
+/** Reloads, stops or starts one server, and resolves with its report when that is done. A server elsewhere is reloaded there first. */
 export async function answerServer(
   deps: ServerOperationDeps,
   asker: Sender,
@@ -108,6 +116,8 @@ export async function answerServer(
 ): Promise<McpReply> {
   deps.log({ event: 'operator_request', op, server, agent: asker.agent });
   try {
+    const label = op === 'reload' ? deps.host.labelOf(server) : undefined;
+    if (label !== undefined) await deps.hosts?.reload(label, server);
     const data: ServerReply = { server: await reportOf(deps, await deps.host[op](server), 1) };
     return { data };
   } catch (thrown) {

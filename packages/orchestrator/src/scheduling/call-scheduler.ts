@@ -1,17 +1,17 @@
-import type { CancelSignal } from '@signalbox/protocol';
+import type { CancelSignal, ToolCallError } from '@signalbox/protocol';
 import type { CallLimits, ServerLimits } from './call-limits.ts';
 import { FairQueue, type QueuedCall, type Refusal } from './fair-queue.ts';
 import { RetryEstimate } from './retry-estimate.ts';
 
 /**
  * The way in which the wait of a call ended. Only a call that `ran` was started. `aborted`: its caller cancelled it while it waited.
- * `handed_back`: the scheduler was closed while it waited. `refused`: it may not wait, because the `waiting` calls of its worker, or those
+ * `handed_back`: the scheduler was closed while it waited, perhaps with a refusal of all that wait. `refused`: it may not wait, because the `waiting` calls of its worker, or those
  * of all workers, take up the room.
  */
 export type CallTurn<T> =
   | { status: 'ran'; value: T }
   | { status: 'aborted' }
-  | { status: 'handed_back' }
+  | { status: 'handed_back'; refusal?: ToolCallError }
   | { status: 'refused'; reason: Refusal; waiting: number; retryAfterSeconds: number };
 
 /** Runs calls within {@link CallLimits}, in the order of {@link FairQueue}. */
@@ -26,8 +26,8 @@ export interface CallScheduler {
     task: () => Promise<T>,
     onWait?: (position: () => number | undefined) => void,
   ): Promise<CallTurn<T>>;
-  /** Hands back all waiting calls, and all that come later. Running calls continue. */
-  close(): void;
+  /** Hands back or refuses all waiting calls, and all that come later. Running calls continue. A second call has no effect. */
+  close(refusal?: ToolCallError): void;
   /** Replaces the limits of single servers, and starts the calls for which there is room now. */
   setServerLimits(limits: ServerLimits): void;
   /** Returns the number of calls that run on one server, and that wait for it. */
@@ -40,7 +40,7 @@ interface Entry extends QueuedCall {
   stopListening(): void;
   /** Runs the task. Resolves when it has ended in any way. */
   run(): Promise<void>;
-  handBack(): void;
+  end(how: CallTurn<never>): void;
 }
 
 /** The weight of the newest call in the average duration of calls. */
@@ -55,7 +55,7 @@ export function createCallScheduler(
   /** The estimate of each worker that has waiting calls. */
   const estimates = new Map<string, RetryEstimate>();
   let averageMs: number | undefined;
-  let isClosed = false;
+  let closed: CallTurn<never> | undefined;
 
   const startReadyCalls = () => {
     for (let entry = queue.next(); entry !== undefined; entry = queue.next()) void start(entry);
@@ -109,7 +109,7 @@ export function createCallScheduler(
     ): Promise<CallTurn<T>> {
       const { worker, server } = call;
       if (signal.aborted) return Promise.resolve({ status: 'aborted' });
-      if (isClosed) return Promise.resolve({ status: 'handed_back' });
+      if (closed) return Promise.resolve(closed);
       if (queue.startAtOnce(call)) return runAtOnce(call, task);
       const { promise, resolve, reject } = Promise.withResolvers<CallTurn<T>>();
       const onAbort = () => {
@@ -128,9 +128,9 @@ export function createCallScheduler(
             reject(thrown);
           }
         },
-        handBack() {
+        end(how) {
           entry.stopListening();
-          resolve({ status: 'handed_back' });
+          resolve(how);
         },
       };
       const refusal = queue.enqueue(entry);
@@ -150,9 +150,9 @@ export function createCallScheduler(
       startReadyCalls();
     },
     serverLoad: (server) => queue.serverLoad(server),
-    close() {
-      isClosed = true;
-      for (const entry of queue.removeAll()) entry.handBack();
+    close(refusal) {
+      closed ??= { status: 'handed_back', ...(refusal && { refusal }) };
+      for (const entry of queue.removeAll()) entry.end(closed);
       estimates.clear();
     },
   };

@@ -109,7 +109,7 @@ export class Claims {
     }: { isHandedOver: boolean; wasHandedOut: boolean; keys: readonly string[] },
   ): Promise<void> {
     const { incarnation, wakeUps } = this.#deps;
-    const woken = await this.#database.transaction(async (transaction) => {
+    const notify = await this.#database.transaction(async (transaction) => {
       const [row] = await transaction.query<InboxRow>(this.#lock, [[inbox]]);
       transaction.write(this.#drop, [inbox, seqs, incarnation, wasHandedOut]);
       transaction.write(this.#free, [inbox, seqs, incarnation]);
@@ -118,10 +118,9 @@ export class Claims {
       const told = isHandedOver
         ? others.flatMap((other) => seqs.map((seq) => ({ incarnation: other, inbox, seq })))
         : [];
-      wakeUps.write(transaction, told);
-      return told;
+      return wakeUps.write(transaction, told);
     });
-    wakeUps.notify(woken);
+    notify();
   }
 
   /** Frees the claims of dead brokers in these inboxes. Returns the inboxes in which something is free now. */
@@ -130,12 +129,12 @@ export class Claims {
     const found = await this.#database.read<{ name: string }>(this.#withGone, [inboxes]);
     if (found.length === 0) return [];
     const names = found.map(({ name }) => name).sort();
-    const woken = await this.#database.transaction(async (transaction) => {
+    const notify = await this.#database.transaction(async (transaction) => {
       const locked = await transaction.query<InboxRow>(this.#lock, [names]);
       const known = await incarnations(transaction);
       const members = new Set(locked.flatMap((row) => row.members ?? []));
       const gone = [...members].filter((incarnation) => !known.has(incarnation));
-      if (gone.length === 0) return [];
+      if (gone.length === 0) return () => {};
       rows.free(transaction, names, gone);
       transaction.write(this.#leave, [names, gone]);
       const others = [...members].filter((incarnation) => incarnation !== own && known.has(incarnation));
@@ -144,10 +143,9 @@ export class Claims {
           members?.includes(incarnation) ? [{ incarnation, inbox, seq: anySeq }] : [],
         ),
       );
-      wakeUps.write(transaction, all);
-      return all;
+      return wakeUps.write(transaction, all);
     });
-    wakeUps.notify(woken);
+    notify();
     return names;
   }
 

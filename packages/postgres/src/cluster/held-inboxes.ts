@@ -126,23 +126,23 @@ export class HeldInboxes {
     // Claims that were given back, and reappeared after a crash of the server, would keep messages from everybody. A broker that shares an
     // inbox relies on being woken.
     const isQuick = names.every((name) => asked.get(name)?.wish === 'take');
-    const { wakeUps, takenSeqs } = await this.#database.transaction(async (transaction) => {
+    const { notify, takenSeqs } = await this.#database.transaction(async (transaction) => {
       if (isQuick) transaction.script('SET LOCAL synchronous_commit = off');
       return this.#take(transaction, names, asked);
     });
-    this.#wakeUps.notify(wakeUps);
+    notify();
     return takenSeqs;
   }
 
   /**
-   * Takes, joins and gives back inboxes in a transaction. Returns the wake-ups of the other brokers whose inboxes have changed, and for
-   * each granted request the highest number that may have been handed out before.
+   * Takes, joins and gives back inboxes in a transaction. Returns what notifies the other brokers whose inboxes have changed, and for each
+   * granted request the highest number that may have been handed out before.
    */
   async #take(
     transaction: Transaction,
     names: readonly string[],
     asked: ReadonlyMap<string, Asked>,
-  ): Promise<{ wakeUps: WakeUp[]; takenSeqs: ReadonlyMap<string, number> }> {
+  ): Promise<{ notify: () => void; takenSeqs: ReadonlyMap<string, number> }> {
     const rows = await transaction.query<InboxRow>(this.#lock, [names]);
     const own = this.#incarnation;
     // This is checked after the lock, for which the transaction may have waited: a request is withdrawn if its consumer has left. The
@@ -171,7 +171,7 @@ export class HeldInboxes {
         other !== null && other !== own ? [{ incarnation: other, inbox, ...seq }] : [],
       );
     });
-    this.#wakeUps.write(transaction, others);
-    return { wakeUps: others, takenSeqs: new Map(granted.map(({ name, takenSeq }) => [name, takenSeq])) };
+    const notify = this.#wakeUps.write(transaction, others);
+    return { notify, takenSeqs: new Map(granted.map(({ name, takenSeq }) => [name, takenSeq])) };
   }
 }

@@ -54,7 +54,7 @@ export class LiveLane {
       sender,
     ] as const;
     const holders = await this.#database.read<{ incarnation: number }>(this.#send, values);
-    this.#notifications.notify(holders.map(({ incarnation }) => incarnation));
+    for (const { incarnation } of holders) this.#notifications.notify(incarnation);
     return holders.length > 0;
   }
 
@@ -62,7 +62,7 @@ export class LiveLane {
   async tellBrokers(text: string, to: string | undefined): Promise<void> {
     const values = [this.#incarnation, Buffer.from(text), to ?? null];
     const told = await this.#database.read<{ incarnation: number }>(this.#tell, values);
-    this.#notifications.notify(told.map(({ incarnation }) => incarnation));
+    for (const { incarnation } of told) this.#notifications.notify(incarnation);
   }
 
   /** Takes the messages that wait for this broker, in the order in which they were sent. */

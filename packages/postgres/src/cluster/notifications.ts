@@ -9,6 +9,8 @@ import { repeat } from './repeat.ts';
 
 /** The time between two looks for messages without a notification, in milliseconds. */
 const pollMs = 250;
+/** The most characters of a notification. The server takes fewer than 8,000 bytes. */
+const maxLength = 7900;
 /** The pause before the listening connection is opened again, in milliseconds. */
 const reopenMs = 1000;
 
@@ -19,6 +21,8 @@ export interface NotificationsOptions {
   incarnation: number;
   /** Called when there may be something for this broker, and every 250 ms. The next call waits until this one has ended. */
   onDue: () => Promise<void>;
+  /** Called with what notifications say, a line for each {@link Notifications.notify}. */
+  onNews: (news: readonly string[]) => void;
   /**
    * Called after a time without the listening connection: a server that was restarted after a crash has lost what it kept for this broker.
    */
@@ -26,9 +30,9 @@ export interface NotificationsOptions {
 }
 
 /**
- * Makes brokers look at once for the rows that others have written for them. A notification says no more than that. It is sent in a
- * statement of its own after the commit: inside the transaction it would make all commits wait for each other. A broker that misses one
- * looks a little later.
+ * Makes brokers look at once for the rows that others have written for them, or spares them the look by saying what is in the rows. A
+ * notification is sent in a statement of its own after the commit: inside the transaction it would make all commits wait for each other. A
+ * broker that misses one looks a little later.
  */
 export class Notifications implements AsyncDisposable {
   readonly #database: PostgresDatabase;
@@ -37,7 +41,8 @@ export class Notifications implements AsyncDisposable {
   readonly #polling: AsyncDisposable;
   #listener: pg.Client | undefined;
   #reopening: NodeJS.Timeout | undefined;
-  #told = new Set<number>();
+  /** What the next notifications say, by incarnation; `undefined` if that broker must look. */
+  #told = new Map<number, string | undefined>();
   #telling: Promise<void> | undefined;
   #looking: Promise<void> | undefined;
   #isDue = false;
@@ -46,7 +51,9 @@ export class Notifications implements AsyncDisposable {
   constructor(database: PostgresDatabase, options: NotificationsOptions) {
     this.#database = database;
     this.#options = options;
-    this.#send = database.statement(`SELECT pg_notify(channel, '') FROM unnest($1::text[]) AS channel`);
+    this.#send = database.statement(
+      'SELECT pg_notify(channel, news) FROM unnest($1::text[], $2::text[]) AS k(channel, news)',
+    );
     this.#polling = repeat(pollMs, () => this.#look());
   }
 
@@ -66,7 +73,10 @@ export class Notifications implements AsyncDisposable {
     try {
       const opened = await connectClient(server);
       client = opened;
-      opened.on('notification', () => void this.#look().catch(() => {}));
+      opened.on('notification', ({ payload }) => {
+        if (payload) this.#options.onNews(payload.split('\n'));
+        else this.#look().catch(() => {});
+      });
       opened.on('end', () => this.#lost(opened));
       await opened.query(`LISTEN ${this.#channel(this.#options.incarnation)}`);
       return opened;
@@ -77,17 +87,25 @@ export class Notifications implements AsyncDisposable {
     }
   }
 
-  /** Notifies the brokers of incarnations. Incarnations that are named while a notification is sent are in the next one. */
-  notify(incarnations: Iterable<number>): void {
-    for (const incarnation of incarnations) this.#told.add(incarnation);
-    if (this.#told.size > 0) this.#telling ??= this.#tell();
+  /**
+   * Notifies the broker of an incarnation, with news in one line, or to make it look. What comes while a notification is sent is in the next
+   * one.
+   */
+  notify(incarnation: number, news?: string): void {
+    const told = this.#told.has(incarnation) ? this.#told.get(incarnation) : '';
+    const all = told === '' ? news : told && news && `${told}\n${news}`;
+    this.#told.set(incarnation, all && all.length <= maxLength ? all : undefined);
+    this.#telling ??= this.#tell();
   }
 
   async #tell(): Promise<void> {
+    // What is told in one turn goes together.
+    await Promise.resolve();
     while (this.#told.size > 0) {
-      const channels = [...this.#told].map((incarnation) => this.#channel(incarnation));
-      this.#told = new Set();
-      await this.#database.read(this.#send, [channels]).catch(() => {});
+      const told = [...this.#told];
+      this.#told = new Map();
+      const channels = told.map(([incarnation]) => this.#channel(incarnation));
+      await this.#database.read(this.#send, [channels, told.map(([, news]) => news ?? '')]).catch(() => {});
     }
     this.#telling = undefined;
   }

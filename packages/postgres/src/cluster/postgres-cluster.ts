@@ -1,17 +1,16 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type {
-  Claimed,
-  ClaimRequest,
-  ClusterListener,
-  ClusterPort,
-  InboxStore,
-  StoredMessage,
-} from '@signalbox/store';
+import type { Claimed, ClaimRequest, ClusterListener, ClusterPort, StoredMessage } from '@signalbox/store';
 import { storedMetadataOf } from '@signalbox/store/rules';
 import type { Transaction } from '../database/attempt.ts';
 import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
-import { type MessageRow, messageColumns, messageOf } from '../inbox-store/message-rows.ts';
+import {
+  type MessageRow,
+  messageColumns,
+  messageOf,
+  readMessageOf,
+  readMessages,
+} from '../inbox-store/message-rows.ts';
 import { ClaimRows } from './claim-rows.ts';
 import { Claims } from './claims.ts';
 import { HeldInboxes } from './held-inboxes.ts';
@@ -73,6 +72,7 @@ export class PostgresCluster implements AsyncDisposable {
   readonly #claims: Claims;
   readonly #freeing: AsyncDisposable;
   readonly #holder: Statement;
+  readonly #read: Statement;
   readonly #elsewhere: Statement;
   readonly #incarnations: Statement;
   readonly #cancelled: Statement;
@@ -90,6 +90,10 @@ export class PostgresCluster implements AsyncDisposable {
       servers: database.listenServers,
       incarnation,
       onDue: () => this.#look(),
+      onNews: (news) => {
+        const listener = this.#listener;
+        if (listener) for (const inbox of this.wakeUps.heard(news)) listener.wake(inbox);
+      },
       onMissed: () => this.#wakeAll(),
     });
     this.wakeUps = new WakeUps(database, incarnation, this.#notifications);
@@ -107,9 +111,12 @@ export class PostgresCluster implements AsyncDisposable {
       if (this.keepsHouse) await forgetThoseThatAreOver(database);
     });
     this.#incarnations = database.statement('SELECT epoch FROM @incarnation WHERE NOT is_over');
-    this.#holder = database.statement(
-      `SELECT i.incarnation, i.members, EXISTS (SELECT FROM @incarnation s WHERE s.epoch = i.incarnation AND NOT s.is_over) AS "isAlive"
-       FROM @inbox i WHERE i.name = $1`,
+    const holder = `SELECT i.incarnation, i.members,
+        EXISTS (SELECT FROM @incarnation s WHERE s.epoch = i.incarnation AND NOT s.is_over) AS "isAlive"
+      FROM @inbox i WHERE i.name = $1`;
+    this.#holder = database.statement(holder);
+    this.#read = database.statement(
+      `SELECT * FROM (${holder}) AS holder LEFT JOIN (${readMessages}) AS messages ON true ORDER BY seq`,
     );
     this.#cancelled = database.statement(
       `SELECT ${messageColumns('m')} FROM @message m JOIN @inbox i ON i.name = m.inbox
@@ -145,8 +152,8 @@ export class PostgresCluster implements AsyncDisposable {
     return this.#brokers.keepsHouse;
   }
 
-  /** Returns the port for a broker whose messages are in `inboxes`. */
-  portOn(inboxes: Pick<InboxStore, 'read'>): ClusterPort {
+  /** Returns the port for a broker. */
+  port(): ClusterPort {
     const brokers = this.#brokers;
     const database = this.#database;
     return {
@@ -180,7 +187,7 @@ export class PostgresCluster implements AsyncDisposable {
         this.#inboxes.giveBack(inbox);
       },
       tell: (inbox, message, sender) => this.#lane.send(inbox, message, sender),
-      read: (inbox, ...range) => this.#readIfHeld(inbox, () => inboxes.read(inbox, ...range)),
+      read: (inbox, ...range) => this.#readIfHeld(inbox, range),
       claim: (inbox, request) => this.#claim(inbox, request),
       claimAgain: (inbox, seq, keys) =>
         this.#inShared(inbox, () => this.#claims.claimAgain(inbox, seq, keys)),
@@ -251,16 +258,21 @@ export class PostgresCluster implements AsyncDisposable {
   }
 
   /**
-   * Reads messages of an inbox that this broker holds. If the inbox is held after the read, it was held during the read. Once the
-   * incarnation is over, any broker may settle the messages, and the read fails as soon as this broker knows it.
+   * Reads messages of an inbox that this broker holds. One statement also reads who holds it, at the same moment. Once the incarnation is
+   * over, any broker may settle the messages, and the read fails as soon as this broker knows it.
    */
-  async #readIfHeld(inbox: string, read: () => Promise<StoredMessage[]>): Promise<StoredMessage[]> {
+  async #readIfHeld(
+    inbox: string,
+    [afterSeq, limit, maxBytes]: [afterSeq: number, limit: number, maxBytes: number],
+  ): Promise<StoredMessage[]> {
+    const values = [inbox, afterSeq, limit, Math.floor(maxBytes)];
     for (;;) {
       const tenure = this.#begun(inbox);
-      const messages = await read();
-      const [row] = await this.#database.read<HolderRow>(this.#holder, [inbox]);
+      const rows = await this.#database.read<HolderRow & (MessageRow | { seq: null })>(this.#read, values);
+      const [row] = rows;
       const incarnation = row?.incarnation ?? undefined;
-      if (incarnation === this.incarnation && row?.isAlive) return messages;
+      if (incarnation === this.incarnation && row?.isAlive)
+        return rows.flatMap((one) => (one.seq === null ? [] : [readMessageOf(one)]));
       if ((incarnation !== undefined && incarnation !== this.incarnation) || row?.members)
         this.lost(inbox, tenure);
       if (tenure === undefined || this.#held.get(inbox) !== tenure) return [];
@@ -290,9 +302,7 @@ export class PostgresCluster implements AsyncDisposable {
     if (isLeased) return;
     // The row may have been read before the last take. If this check fails, the next read makes another one.
     const tenure = this.#begun(inbox);
-    const checked = tenure?.isShared
-      ? this.#checkShared(inbox, tenure)
-      : this.#readIfHeld(inbox, async () => []);
+    const checked = tenure?.isShared ? this.#checkShared(inbox, tenure) : this.#readIfHeld(inbox, [0, 0, 0]);
     checked.catch(() => {});
   }
 

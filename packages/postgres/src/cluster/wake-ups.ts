@@ -9,6 +9,8 @@ export interface WakeUp {
   inbox: string;
   /** A message of a shared inbox that may be claimed; {@link anySeq} if any may; {@link cancelledSeq} if some were cancelled. */
   seq?: number;
+  /** True if a message was stored in it, and nothing else has happened. */
+  isStored?: boolean;
 }
 
 /** Stands for any message of a shared inbox. */
@@ -29,7 +31,8 @@ export interface Woken {
 
 /**
  * Tells brokers at which inboxes they must look. A row is written in the transaction that is the reason, so that it can be read when there
- * is something to see.
+ * is something to see. If the reason is that messages were stored, the notification names row and inbox, and the row is needed only if the
+ * notification is lost.
  */
 export class WakeUps {
   readonly #database: PostgresDatabase;
@@ -38,13 +41,15 @@ export class WakeUps {
   readonly #insert: Statement;
   readonly #find: Statement;
   readonly #drop: Statement;
+  /** The inboxes that notifications have named since the last look, by the numbers of their rows. */
+  #heard = new Map<number, string>();
 
   constructor(database: PostgresDatabase, incarnation: number, notifications: Pick<Notifications, 'notify'>) {
     this.#database = database;
     this.#incarnation = incarnation;
     this.#notifications = notifications;
     this.#insert = database.statement(
-      'INSERT INTO @wake (incarnation, inbox, seq) SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[])',
+      'INSERT INTO @wake (incarnation, inbox, seq) SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[]) RETURNING id',
     );
     this.#find = database.statement(
       `SELECT w.id, w.inbox, w.seq,
@@ -54,22 +59,43 @@ export class WakeUps {
     this.#drop = database.statement('DELETE FROM @wake WHERE id = ANY($1::bigint[])');
   }
 
-  /** Writes wake-ups in a transaction. The caller calls {@link notify} after its commit. */
-  write(transaction: Transaction, wakeUps: readonly WakeUp[]): void {
-    if (wakeUps.length === 0) return;
-    transaction.write(this.#insert, [
-      wakeUps.map(({ incarnation }) => incarnation),
-      wakeUps.map(({ inbox }) => inbox),
-      wakeUps.map(({ seq }) => seq ?? null),
-    ]);
+  /** Writes wake-ups in a transaction. Returns the function that notifies their brokers, to be called after the commit. */
+  write(transaction: Transaction, wakeUps: readonly WakeUp[]): () => void {
+    if (wakeUps.length === 0) return () => {};
+    const written = transaction
+      .query<{ id: number }>(this.#insert, [
+        wakeUps.map(({ incarnation }) => incarnation),
+        wakeUps.map(({ inbox }) => inbox),
+        wakeUps.map(({ seq }) => seq ?? null),
+      ])
+      // The transaction fails, too, or its connection was lost after the commit.
+      .catch(() => []);
+    return () => {
+      void written.then((rows) => {
+        for (const [at, { incarnation, inbox, isStored }] of wakeUps.entries()) {
+          const id = rows[at]?.id;
+          this.#notifications.notify(
+            incarnation,
+            isStored && id !== undefined ? `${id} ${inbox}` : undefined,
+          );
+        }
+      });
+    };
   }
 
-  notify(wakeUps: readonly WakeUp[]): void {
-    this.#notifications.notify(wakeUps.map(({ incarnation }) => incarnation));
+  /** Returns the inboxes that a notification names. Their rows are dropped at the next look. */
+  *heard(news: readonly string[]): Iterable<string> {
+    for (const one of news) {
+      const [id, inbox = ''] = one.split(' ');
+      this.#heard.set(Number(id), inbox);
+      yield inbox;
+    }
   }
 
-  /** Returns the inboxes at which this broker must look, each once. */
+  /** Returns the inboxes at which this broker must look, each once, but for those that a notification has named. */
   async find(): Promise<{ inboxes: Map<string, Woken>; drop: () => Promise<unknown> } | undefined> {
+    const heard = this.#heard;
+    this.#heard = new Map();
     const found = await this.#database.read<{
       id: number;
       inbox: string;
@@ -78,7 +104,9 @@ export class WakeUps {
     }>(this.#find, [this.#incarnation]);
     if (found.length === 0) return undefined;
     const inboxes = new Map<string, Woken>();
-    for (const { inbox, seq, isLeased } of found) {
+    for (const { id, inbox, seq, isLeased } of found) {
+      // Everybody who may connect to the database can notify.
+      if (heard.get(id) === inbox) continue;
       const woken = inboxes.get(inbox) ?? { isLeased, hasMore: false, isCancelled: false, freed: [] };
       inboxes.set(inbox, woken);
       if (seq === null) woken.hasMore = true;

@@ -8,6 +8,8 @@ import { statementOf } from './statement.ts';
 
 /** The time after which the rows of ended incarnations are removed, in milliseconds. */
 export const keptRowsMs = 24 * 60 * 60 * 1000;
+/** More sequence numbers than a database can have given to messages that it lacks. */
+const skippedNumbers = 2 ** 32;
 
 /**
  * Compares a schema with the mark of an incarnation. If the schema lacks commits that the mark has, it is declared restored, once for all
@@ -37,12 +39,13 @@ export async function lockDeclarations(transaction: Transaction, stores: string)
 
 /**
  * Gives the schema of the brokers and that of the journal new identities, ends all incarnations and approvals, and makes every inbox
- * foreign to every journal. Returns the new identity of the brokers' schema, or `undefined` if that has no tables.
+ * foreign to every journal. No message gets the number of one that is lacking, which somebody may still ack. Returns the new identity of the brokers' schema, or `undefined` if that has no tables.
  */
 export async function declareRestored(transaction: Transaction, stores: string): Promise<string | undefined> {
   const identity = await renew(transaction, stores);
   if (identity !== undefined) {
     transaction.script(`
+      SELECT setval('${stores}.message_seq', last_value + ${skippedNumbers}) FROM ${stores}.message_seq;
       DELETE FROM ${stores}.journal;
       INSERT INTO ${stores}.meta VALUES ('restored_at', (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
         ON CONFLICT (key) DO UPDATE SET value = excluded.value`);

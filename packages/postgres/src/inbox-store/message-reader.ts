@@ -33,6 +33,7 @@ import {
   messageColumns,
   messageOf,
   readMessageOf,
+  readMessages,
   type SettledRow,
   settledColumns,
   settledMessageOf,
@@ -70,15 +71,7 @@ export class MessageReader {
     this.#slices = slices;
     this.#now = now;
     const columns = messageColumns('m');
-    // The last one is found first. A join of both would read the whole inbox for each message if it was planned for an empty table.
-    this.#read = database.statement(
-      `SELECT ${columns}, m.is_cancelled AS "isCancelled", m.body FROM @message m WHERE m.inbox = $1 AND m.seq > $2 AND m.seq <= (
-         SELECT max(seq) FROM (
-           SELECT seq, sum(size) OVER (ORDER BY seq) AS upto, row_number() OVER (ORDER BY seq) AS place
-           FROM (SELECT seq, size FROM @message WHERE inbox = $1 AND seq > $2 ORDER BY seq LIMIT $3) AS next
-         ) AS k WHERE k.upto <= $4::bigint OR k.place = 1
-       ) ORDER BY m.seq`,
-    );
+    this.#read = database.statement(`${readMessages} ORDER BY m.seq`);
     this.#pendingById = database.statement(
       `SELECT ${columns} FROM unnest($1::text[]) AS k(inbox) JOIN @message m ON ${hasIdIn('m.', 'k.inbox', '$2')}
        WHERE $3::text IS NULL OR m.sender = $3`,

@@ -56,6 +56,18 @@ export function settledColumns(alias: string): string {
     ${alias}.details, ${alias}.settled_at AS "settledAt", ${alias}.outcome, ${alias}.reason`;
 }
 
+/**
+ * SQL for the messages of an inbox after a number, given both, the most messages and the most bytes. The last one is found first. A join of
+ * both would read the whole inbox for each message if it was planned for an empty table.
+ */
+export const readMessages = `SELECT ${messageColumns('m')}, m.is_cancelled AS "isCancelled", m.body FROM @message m
+  WHERE m.inbox = $1 AND m.seq > $2 AND m.seq <= (
+    SELECT max(seq) FROM (
+      SELECT seq, sum(size) OVER (ORDER BY seq) AS upto, row_number() OVER (ORDER BY seq) AS place
+      FROM (SELECT seq, size FROM @message WHERE inbox = $1 AND seq > $2 ORDER BY seq LIMIT $3) AS next
+    ) AS k WHERE k.upto <= $4::bigint OR k.place = 1
+  )`;
+
 /** Returns the message of a row. A body that was not read is empty, so that it doesn't count as lost. */
 export function messageOf(row: MessageRow): LoggedMessage {
   const { body } = row;

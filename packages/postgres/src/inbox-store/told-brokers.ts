@@ -34,7 +34,7 @@ export class ToldBrokers {
     const woken: WakeUp[] = [];
     for (const { name: inbox, headSeq, before, ...holders } of set.inboxes())
       if (headSeq !== before.headSeq)
-        for (const incarnation of othersOf(holders)) woken.push({ incarnation, inbox });
+        for (const incarnation of othersOf(holders)) woken.push({ incarnation, inbox, isStored: true });
     for (const { inbox, seq } of freed)
       for (const incarnation of othersOf(set.inbox(inbox))) woken.push({ incarnation, inbox, seq });
     for (const { isCancelled, shared, claim } of set.messages()) {
@@ -43,9 +43,9 @@ export class ToldBrokers {
       if (isCancelled && by?.isThis === false)
         woken.push({ incarnation: by.incarnation, inbox, seq: cancelledSeq });
     }
-    cluster.wakeUps.write(transaction, woken);
+    const notify = cluster.wakeUps.write(transaction, woken);
     return () => {
-      cluster.wakeUps.notify(woken);
+      notify();
       for (const { inbox, seq } of freed) cluster.freed(inbox, [seq]);
       for (const inbox of set.fenced) cluster.lost(inbox, tenures.get(inbox));
     };

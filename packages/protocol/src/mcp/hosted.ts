@@ -28,7 +28,16 @@ export const hostedLists = ['tools', 'prompts', 'resources', 'templates'] as con
 export type HostedList = (typeof hostedLists)[number];
 
 /** Accepts the question of an orchestrator which servers one with a label has. */
-export const hostedRequestSchema = z.object({ op: z.literal('hosted') });
+export const hostedRequestSchema = z.object({
+  op: z.literal('hosted'),
+  at_end: z
+    .literal(true)
+    .optional()
+    .describe('The answer comes when the orchestrator ends in order, or its time is over, and not before.'),
+  reload: serverName
+    .optional()
+    .describe('A server that an operator reloads: the answer comes when it was started again, or failed to.'),
+});
 
 /** Accepts the question for a page of a list of such a server. */
 export const hostedListRequestSchema = z.object({
@@ -48,6 +57,18 @@ export const hostedReplySchema = z.object({
       problem: z.string().max(1_000).optional().describe('Why it takes no calls. It holds no secrets.'),
     }),
   ),
+  ends: z
+    .object({
+      successor: z
+        .boolean()
+        .describe(
+          'Whether another orchestrator of the label is connected: it gets the calls that have not begun. Without one they are refused.',
+        ),
+    })
+    .optional()
+    .describe(
+      'Given by an orchestrator that ends in order: it begins no call any more, and answers those that run.',
+    ),
 });
 /** The answer to op `hosted`, in `data`: the servers of an orchestrator with a label. */
 export type HostedReply = z.infer<typeof hostedReplySchema>;

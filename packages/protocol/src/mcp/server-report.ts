@@ -47,6 +47,7 @@ export const serverReportSchema = z.object({
       'starting',
       'ready',
       'backing_off',
+      'not_offered',
       'ejected',
       'refused',
       'needs_auth',

@@ -217,6 +217,11 @@ const bytes = z.int().min(0).optional();
 /** The fields that only entries about tool calls and servers have. */
 const callFields = {
   server: z.string().max(256).optional(),
+  host: z
+    .string()
+    .max(64)
+    .optional()
+    .describe('The label of the orchestrator that runs the server, if that is another one.'),
   request_id: idSchema.optional(),
   outcome: z
     .string()

@@ -13,7 +13,7 @@ import { auditReportSchema } from './audit-codes.ts';
 import { frameDefaults, frameLimits, protocolVersion } from './frame-limits.ts';
 import { frameSchema } from './frame-schema.ts';
 import { journalClaimSchema } from './journal.ts';
-import { laneCallSchema } from './lane-frames.ts';
+import { begunCallsSchema, laneCallSchema } from './lane-frames.ts';
 import { orchestratorFigureLimits } from './orchestrator-figures.ts';
 
 const requestId = idSchema.describe('The answer repeats it.');
@@ -386,9 +386,17 @@ export const clientFrameSchemas = {
 
   lane_calls: frameSchema(
     'lane_calls',
-    'Reports calls of lanes that have begun or ended. Only for orchestrators. No answer but an `error`.',
+    'Reports calls of lanes. Only for orchestrators. No answer but an `error`.',
     {
-      calls: z.array(laneCallSchema).min(1).max(frameLimits.laneCalls),
+      begun: z
+        .array(begunCallsSchema)
+        .max(frameLimits.laneCalls)
+        .describe('Counts the calls that have begun, for the rates of their workers.'),
+      calls: z
+        .array(laneCallSchema)
+        .max(frameLimits.laneCalls)
+        .optional()
+        .describe('The calls that have begun or ended, while `watched`.'),
     },
   ),
 

@@ -1,4 +1,4 @@
-import { isOfSystem } from '../names/privileged-roles.ts';
+import { hostRole, isPrivileged } from '../names/privileged-roles.ts';
 import { frameLimits } from './frame-limits.ts';
 
 const KiB = 1024;
@@ -12,6 +12,8 @@ export interface LimitEntry {
   readonly default: number;
   /** The default for the roles `operator` and `orchestrator`, if it differs. */
   readonly privileged?: number;
+  /** The default for the role `host`, if it differs. */
+  readonly host?: number;
   /** The smallest value that an operator may set. Default: 1. */
   readonly min?: number;
   /** The largest value that an operator may set. Default: the largest safe integer. */
@@ -107,18 +109,21 @@ export const limitTable = {
     messages: {
       default: 2000,
       privileged: 1_000_000,
+      host: 20_000,
       perRole: true,
       meaning: 'Messages of one agent a second, in the long run.',
     },
     messagesBurst: {
       default: 4000,
       privileged: 1_000_000,
+      host: 40_000,
       perRole: true,
       meaning: 'Messages of one agent at once.',
     },
     bytes: {
       default: 8 * MiB,
       privileged: 1024 * MiB,
+      host: 128 * MiB,
       perRole: true,
       meaning:
         'Bytes that one agent sends a second, in the long run. Beyond them its connections are read later.',
@@ -126,12 +131,14 @@ export const limitTable = {
     bytesBurst: {
       default: 8 * MiB,
       privileged: 1024 * MiB,
+      host: 128 * MiB,
       perRole: true,
       meaning: 'Bytes that one agent sends at once.',
     },
     frames: {
       default: 10_000,
       privileged: 10_000_000,
+      host: 200_000,
       perRole: true,
       meaning:
         'Cost of the frames of one agent a second, in the long run: each type has a cost, and a refusal costs more. Beyond it its connections are read later.',
@@ -139,6 +146,7 @@ export const limitTable = {
     framesBurst: {
       default: 10_000,
       privileged: 10_000_000,
+      host: 200_000,
       perRole: true,
       meaning: 'Cost of the frames of one agent at once.',
     },
@@ -316,19 +324,18 @@ export type LimitOverrides = {
 export const defaultLimits: Limits = withOverrides(({ default: value }) => value);
 
 /**
- * Returns the limits of one role: the role's own value comes first, then the default of a privileged role, then the value for all roles,
- * then the default. Without a role, returns the limits of a role that has no values of its own.
+ * Returns the limits of one role: the role's own value comes first, then the default of a role of the system, then the value for all
+ * roles, then the default. Without a role, returns the limits of a role that has no values of its own.
  */
 export function limitsOf(
   role: string | undefined,
   forAll: LimitOverrides = {},
   ofRole: LimitOverrides = {},
 ): Limits {
-  const isAbove = role !== undefined && isOfSystem(role);
   const limits = withOverrides(
     (entry, group, name) =>
       valueAt(ofRole, group, name) ??
-      (isAbove ? entry.privileged : undefined) ??
+      (role === undefined ? undefined : systemDefault(entry, role)) ??
       valueAt(forAll, group, name) ??
       entry.default,
   );
@@ -337,6 +344,11 @@ export function limitsOf(
     ...limits,
     message: { ...message, frameBytes: Math.max(message.frameBytes, leastFrame(message)) },
   };
+}
+
+/** Returns the default of a limit for a role of the system, if it differs from that of other roles. */
+export function systemDefault({ privileged, host }: LimitEntry, role: string): number | undefined {
+  return isPrivileged(role) ? privileged : role === hostRole ? host : undefined;
 }
 
 /** Returns the bytes of a WebSocket message that holds the longest header and the largest body. */

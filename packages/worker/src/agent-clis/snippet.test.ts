@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { parse } from 'smol-toml';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { clientSnippet, type FaceTarget, type SnippetClient, snippetClients } from './snippet.ts';
 
 const keys: Partial<Record<SnippetClient, string>> = {
@@ -136,3 +138,21 @@ test.each(snippetClients)(
     if (client === 'copilot') expect(notes(true)).toContain('--allow-tool=signalbox');
   },
 );
+
+test('the guide pastes each entry into the file that is named for it, and that of Cursor has the form of its documents', () => {
+  const page = readFileSync(new URL('../../../../docs/guide/clients.md', import.meta.url), 'utf8');
+  const pasted = [...page.matchAll(/^\$ signalbox worker config --client (\w+) .*>>? (\S+)$/gm)];
+  expect(pasted.map(([, client]) => client)).toEqual(['codex', 'opencode', 'gemini', 'cursor']);
+  for (const [, client, file] of pasted)
+    expect(file).toBe(clientSnippet(client as SnippetClient, { faceCommand }).file);
+  const entry = z.strictObject({
+    type: z.literal('stdio').optional(),
+    command: z.string(),
+    args: z.array(z.string()).optional(),
+    env: z.record(z.string(), z.string()).optional(),
+    envFile: z.string().optional(),
+  });
+  const cursor = z.strictObject({ mcpServers: z.record(z.string(), entry) });
+  const { text } = clientSnippet('cursor', { faceCommand });
+  expect(cursor.parse(JSON.parse(text)).mcpServers).toEqual({ signalbox: faceCommand });
+});

@@ -164,7 +164,6 @@ export class McpProxyExecutor implements AsyncDisposable {
       token,
       agent: requestAddress(agent, consumer),
       resumes: consumer !== undefined,
-      backoff: 'worker',
       tracing,
       ...(renewToken && { renewToken }),
       ...(signal && { signal }),

@@ -39,6 +39,8 @@ export function hostedServerFinding(server: ServerReport): Finding {
       const up = uptime_ms === undefined ? '' : `, up for ${formatElapsed(uptime_ms)}`;
       return ok([`${name} is ready: ${count(tool_count, 'tool')}${up}`, ...unshownTexts(server)].join('; '));
     }
+    case 'not_offered':
+      return ok(`${name} is not offered by host ${host}`);
     case 'queued':
       return ok(`${name} waits for its turn to start`);
     case 'starting':

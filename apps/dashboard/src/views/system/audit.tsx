@@ -28,7 +28,12 @@ export function AuditPart() {
         { title: 'When', width: '6rem', cell: ({ at }) => clockTime(at) },
         { title: 'What', width: '13rem', cell: ({ code }) => code.replaceAll('_', ' ') },
         { title: 'Who', width: '18%', cell: ({ agent }) => <Name>{agent ?? '–'}</Name> },
-        { title: 'Detail', cell: ({ detail }) => <Line>{detail ?? '–'}</Line> },
+        {
+          title: 'Detail',
+          cell: ({ detail, host }) => (
+            <Line>{`${detail ?? '–'}${host === undefined ? '' : ` (host ${host})`}`}</Line>
+          ),
+        },
       ]}
     />
   );

@@ -18,6 +18,7 @@ import { z } from 'zod';
 import { parseListenAddress } from '../listen-address.ts';
 import { askRuleSchema } from './ask-schema.ts';
 import { configuredSenderNameSchema, hookEntrySchema } from './hook-schema.ts';
+import { keptByDefault } from './kept-by-default.ts';
 import {
   a2aLimitsSchema,
   brokerLimitsSchema,
@@ -73,13 +74,6 @@ const schemaName = z.string().regex(schemaNames.pattern, { error: schemaNames.pr
 const brokerName = z.string().regex(brokerNames.pattern, { error: brokerNames.problem });
 
 const MiB = 1024 * 1024;
-
-/** The meaning of `broker.keepBodies: true`. */
-export const keptByDefault = {
-  kinds: ['note', 'ask', 'reply', 'task'],
-  ageMs: 24 * 60 * 60 * 1000,
-  bytes: 256 * MiB,
-};
 
 /** Kinds whose bodies are arguments and results of tools. */
 const toolKinds = new Set(['mcp_request', 'mcp_reply', 'progress']);

@@ -42,7 +42,9 @@ const policyShape = {
     .describe('how long it may take to start and list its tools, downloads included; default 60000'),
   downWaitMs: millisecondsOrZero
     .optional()
-    .describe('how long a call waits for it once two starts in a row have failed; default 5000'),
+    .describe(
+      'how long a call waits for it once two starts in a row have failed; default 5000, or 0 if another host runs it',
+    ),
   circuitThreshold: z
     .int()
     .min(1)

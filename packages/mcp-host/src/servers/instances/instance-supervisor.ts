@@ -93,6 +93,7 @@ export class InstanceSupervisor implements CallTarget, StartTarget {
   #nextStartAtMs: number | undefined;
   /** True if the last start failed only because the server answered the question for its tools with an error. */
   #isListRefused = false;
+  #isNotOffered = false;
   #upSinceMs = 0;
   #wasReady = false;
   #stderrTail = '';
@@ -327,7 +328,7 @@ export class InstanceSupervisor implements CallTarget, StartTarget {
         attempt,
         random(),
       );
-      this.#state = 'backing_off';
+      this.#state = this.#isNotOffered ? 'not_offered' : 'backing_off';
       this.#nextStartAtMs = now() + delayMs;
       this.#boundWaits();
       log({ event: 'server_backing_off', ...this.#facts, delayMs, reason: this.#lastError });
@@ -353,14 +354,16 @@ export class InstanceSupervisor implements CallTarget, StartTarget {
   }
 
   async #startOnce(signal: AbortSignal): Promise<void> {
-    this.#state = 'queued';
-    this.#starts++;
+    const wasOffered = this.#state !== 'not_offered';
+    if (wasOffered) this.#state = 'queued';
+    // A server elsewhere is only asked for: it has started when it is there.
+    if (this.config.type !== 'remote') this.#starts++;
     this.#listRefresh.forgetAnnouncements();
     this.#mcpContentRefresh.forgetAnnouncements();
     const onToolsChanged = () => this.#listRefresh.announce();
     const onMcpContentChanged = () => this.#mcpContentRefresh.announce();
     const onBegun = () => {
-      this.#state = 'starting';
+      if (wasOffered) this.#state = 'starting';
       this.#start = { sinceMs: this.#deps.now() };
     };
     const onProcess = (pid: number) => {
@@ -386,6 +389,7 @@ export class InstanceSupervisor implements CallTarget, StartTarget {
     if (signal.aborted) return;
     this.#failedStarts++;
     this.#isListRefused = start.isListRefused;
+    this.#isNotOffered = start.isNotOffered && !this.#wasReady;
     this.#startFailure = describeStart(this.config, start.trace, this.redact);
     // A program that has run before may only be missing while it is being updated.
     const isBeingUpdated = start.giveUp === 'ejected' && this.#wasReady;
@@ -421,6 +425,8 @@ export class InstanceSupervisor implements CallTarget, StartTarget {
     this.#state = 'ready';
     this.#failedStarts = 0;
     this.#isListRefused = false;
+    this.#isNotOffered = false;
+    if (this.config.type === 'remote') this.#starts++;
     this.#startFailure = undefined;
     this.#upSinceMs = this.#deps.now();
     this.#wasReady = true;

@@ -41,6 +41,8 @@ interface FailedStart {
   stderrTail: string;
   /** True if the server runs and answered the question for its tools with an error. What it depends on may come back. */
   isListRefused: boolean;
+  /** True if its orchestrator elsewhere is there, and does not have the server. */
+  isNotOffered: boolean;
   /** The trace of the start; `undefined` for a server behind HTTP. */
   trace: StartTrace | undefined;
 }
@@ -140,6 +142,7 @@ export async function startServer(
         giveUp: giveUp ?? (trace && needsRepair(trace) ? 'ejected' : undefined),
         stderrTail: stderrTailOf(error),
         isListRefused: false,
+        isNotOffered: error instanceof SignalboxError && error.code === 'server_not_found',
         trace,
       };
     }
@@ -154,6 +157,7 @@ export async function startServer(
       giveUp,
       stderrTail,
       isListRefused,
+      isNotOffered: false,
       trace: { obstacle: 'other', processes: [], stderrTail },
     };
   }

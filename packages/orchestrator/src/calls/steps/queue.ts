@@ -32,7 +32,10 @@ export const queue = {
         case 'ran':
           return turn.value;
         case 'handed_back':
-          return handBack;
+          // A later round goes on with a call that has begun.
+          return turn.refusal
+            ? { error: { ...turn.refusal, may_have_run: call.body.round?.request_state !== undefined } }
+            : handBack;
         case 'refused':
           return { error: queueRefusal(agent, turn) };
         case 'aborted':
