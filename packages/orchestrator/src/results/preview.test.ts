@@ -22,7 +22,8 @@ test('A preview says how large the result is, of what kinds, until when it is ke
     `The result of 'mcp_log__read' is too large to be shown here: 18,889 bytes of text in 2,000 lines (2 × text, image image/png). It is kept for you as signalbox://result/${id} until 2026-11-24 01:02 UTC at least. Read it with signalbox_result_read and the id ${id}: by line and lines, by offset and bytes, or with search. It begins:`,
   );
   expect(content[1]?.text).toBe(`${Array.from({ length: 20 }, (_, at) => `line ${at}`).join('\n')}\n`);
-  expect(content[2]).toMatchObject({ type: 'resource_link', uri: `signalbox://result/${id}`, size: 18_889 });
+  // Some helpers of agents' libraries refuse other blocks, and the text with them: findings/files-in-results.sh.
+  expect(content).toHaveLength(2);
   expect(isError).toBe(true);
   expect(_meta).toMatchObject({ 'vendor/a': 1, 'signalbox/kept_result': { bytes: 18_889, lines: 2000 } });
 });

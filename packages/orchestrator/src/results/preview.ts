@@ -23,8 +23,9 @@ const fieldBytes = 512;
 const shownKinds = 5;
 
 /**
- * Makes the result that a caller gets instead of a large one: its size and kind, its URI, the way to read it, and its first lines. An error
- * stays an error. If the result has data, the preview has data with the same facts; see `withKeptResults` for the schema of that.
+ * Makes the result that a caller gets instead of a large one: its size and kind, its URI, the way to read it, and its first lines. All that
+ * is text, since helpers of agents' libraries refuse results with a `resource_link` (findings/files-in-results.sh). An error stays
+ * an error. If the result has data, the preview has data with the same facts; see `withKeptResults` for the schema of that.
  */
 export function previewOf(result: McpResult, facts: PreviewFacts): McpResult {
   const { content: _content, structuredContent, isError, _meta: meta = {}, ...fields } = result;
@@ -39,14 +40,6 @@ export function previewOf(result: McpResult, facts: PreviewFacts): McpResult {
     content: [
       { type: 'text', text: begin === '' ? message : `${message} It begins:` },
       ...(begin === '' ? [] : [{ type: 'text', text: begin }]),
-      {
-        type: 'resource_link',
-        uri,
-        name: `result-of-${tool}`,
-        description: `The whole result: ${kinds}`,
-        mimeType: 'text/plain',
-        size: text.length,
-      },
     ],
     // Some clients show a model only the data.
     ...(structuredContent !== undefined && {
