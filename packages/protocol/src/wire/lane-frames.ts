@@ -38,9 +38,6 @@ export const begunCallsSchema = z
   .object({ lane: idSchema, calls: z.int().min(1) })
   .meta({ id: 'BegunCalls', title: 'lane count', description: 'How many calls have begun on a lane.' });
 
-/** The number of calls that have begun on a lane since the report before. */
-export type BegunCalls = z.infer<typeof begunCallsSchema>;
-
 const ticket = z.string().max(64);
 const requestId = idSchema.describe('The id of the request.');
 
