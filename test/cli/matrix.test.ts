@@ -4,7 +4,7 @@ import { startWorkspace } from '../support/cli/workspace.ts';
 
 test('The matrix shows which role may call which tool, and for which calls a person is asked; only operators see it. Tools have one name for people.', async () => {
   await using workspace = await startWorkspace();
-  const place = ['--config', 'signalbox.yaml'];
+  const place = ['--data', 'state'];
   const { code, stdout } = await workspace.run(['tools', 'matrix', '--server', 'files', ...place]);
   expect(code).toBe(0);
   const lines = stdout.split('\n').map((line) => line.split(/ {2,}/).map((cell) => cell.trim()));

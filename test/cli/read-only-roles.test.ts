@@ -39,7 +39,7 @@ test('A role by annotations has the read-only tools of pinned servers alone, and
       roles: { reader: { tools: [{ annotations: 'readOnly' }] }, builder: { tools: ['*'] } },
     });
   });
-  const operator = (...args: string[]) => workspace.run([...args, '--config', 'signalbox.yaml']);
+  const operator = (...args: string[]) => workspace.run([...args, '--data', 'state']);
   const listed = async (): Promise<string[]> => {
     const { tools } = jsonOf(await operator('tools', 'list', '--role', 'reader', '--json')) as {
       tools: { name: string }[];
@@ -55,7 +55,7 @@ test('A role by annotations has the read-only tools of pinned servers alone, and
   expect((await call('mcp_absent__read')).stderr).toContain("server 'absent' has not listed its tools yet");
   const why = await operator('tools', 'explain', 'reader', 'loose:read');
   expect(why.stdout).toContain('definitions: pin');
-  const checked = await operator('config', 'check');
+  const checked = await workspace.run(['config', 'check', '--config', 'signalbox.yaml']);
   expect(checked.stdout + checked.stderr).toContain('annotations give no tool of loose');
 
   // The server grants itself rights: a tool turns read-only, and a new one says so, too.

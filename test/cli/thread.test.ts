@@ -13,7 +13,8 @@ import { startRun } from '../support/runner/worker-run.ts';
 let workspace: Workspace;
 let served: AsyncDisposable;
 let ann: { env: Record<string, string> };
-const place = ['--config', 'signalbox.yaml'];
+// An operator who names the data directory needs no configuration, which takes a command a third more processor time.
+const place = ['--data', 'state'];
 
 /** A credential as the documents of its issuer describe it, made up. */
 const credential = `ghp_${'a1B2c3D4e5F6g7H8i9J0'.repeat(2)}`.slice(0, 40);
@@ -28,10 +29,10 @@ beforeAll(async () => {
   const program = fileURLToPath(new URL('../support/serve/caller-main.ts', import.meta.url));
   const mcp = signalboxArgv(['worker', 'mcp']);
   const argv = [process.execPath, program, process.execPath, ...mcp];
-  const serving = ['--agent', 'bob', '--role', 'researcher', '--json', ...place, '--', ...argv];
+  const serving = ['--agent', 'bob', '--role', 'researcher', '--json', '--config', 'signalbox.yaml'];
   const { XDG_RUNTIME_DIR: runtime = '' } = process.env;
   const env = { XDG_RUNTIME_DIR: runtime, XDG_STATE_HOME: join(workspace.directory, 'home') };
-  const run = startRun(serving, { cwd: workspace.directory, env, part: 'serve' });
+  const run = startRun([...serving, '--', ...argv], { cwd: workspace.directory, env, part: 'serve' });
   served = run;
   await vi.waitFor(() => expect(run.events().map(({ event }) => event)).toContain('serving'), {
     timeout: 60_000,

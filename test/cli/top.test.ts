@@ -17,7 +17,7 @@ interface Ranked {
 
 test('tools top ranks the tools that were called, top shows what is busy, and both have the same figures after kill -9.', async () => {
   await using workspace = await startWorkspace();
-  const place = ['--config', 'signalbox.yaml'];
+  const place = ['--data', 'state'];
   const { env } = await workspace.agent('ann', 'researcher');
   const call = (...args: string[]) => workspace.run(['tools', 'call', ...args], env);
   const hello = JSON.stringify({ path: join(workspace.directory, 'files', 'hello.txt') });
@@ -80,7 +80,9 @@ test('tools top ranks the tools that were called, top shows what is busy, and bo
   // A damaged file stops nothing.
   await workspace.up.stop();
   await writeFile(file, 'no sample');
-  await using last = await startDaemon(['up', ...place, '--no-face'], { cwd: workspace.directory });
+  await using last = await startDaemon(['up', '--config', 'signalbox.yaml', '--no-face'], {
+    cwd: workspace.directory,
+  });
   await expect.poll(() => last.stderr()).toContain('samples-orchestrator.jsonl.damaged');
   expect(await ranking('calls')).toEqual([]);
 });
