@@ -27,7 +27,7 @@ test('A large result is shown as a preview that strict clients accept, and read 
     expect(preview.isError).toBeUndefined();
     const uri = uriOf(preview);
     expect(preview).toMatchObject({
-      content: [{}, { text: expect.stringMatching(/^line 1 größe 0\n.*line 20 größe 5\n$/s) }, { uri }],
+      content: [{}, { text: expect.stringMatching(/^line 1 größe 0\n.*line 20 größe 5\n$/s) }],
       structuredContent: { signalbox_kept_result: { uri } },
       _meta: { 'vendor/own': 'kept' },
     });
