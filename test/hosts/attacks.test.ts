@@ -13,7 +13,9 @@ let host: BrokerClient;
 let answer: (request: ServedRequest) => object | Promise<object> = () => ({});
 /** What the host answers in place of its servers. */
 let nonsense: object | undefined;
-let asked = (): void => {};
+let asked = (_isForEnd: boolean): void => {};
+/** Whether it says that it ends when it is asked to tell its end, and goes on. */
+let feignsEnds = false;
 
 /** Plays a host that somebody else has taken over: it has the token of a label, and answers what it likes. */
 beforeAll(async () => {
@@ -31,12 +33,13 @@ beforeAll(async () => {
   const ready = (server: string) => ({ server, state: 'ready', version: '1' });
   const tools = [{ name: 'paint', inputSchema: { type: 'object' } }];
   const serve = async (request: ServedRequest) => {
-    const { op, list } = request.json as { op: string; list?: string };
+    const { op, list, at_end } = request.json as { op: string; list?: string; at_end?: true };
     const kind = 'mcp_reply';
     const servers = ['render', 'hasty', 'here'].map(ready);
     if (op === 'hosted') {
-      asked();
-      return { kind, body: nonsense ?? { data: { servers } } };
+      asked(at_end === true);
+      const ends = at_end && feignsEnds && { ends: { successor: false } };
+      return { kind, body: nonsense ?? { data: { servers, ...ends } } };
     }
     if (op !== 'hosted_list') return { kind, body: await answer(request) };
     return { kind, body: { data: { entries: list === 'tools' ? tools : [], more: false } } };
@@ -157,4 +160,20 @@ test('A host whose answers cannot be read is logged once, and its tools come bac
   answer = () => ({ result: { content: [{ type: 'text', text: 'again' }] } });
   await expect.poll(() => paint(), { timeout: 30_000 }).toContain('again');
   expect(logged()).toBe(1);
+});
+
+test('A host that says that it ends, and goes on, is asked no more often than another one.', async () => {
+  const questions: boolean[] = [];
+  const { promise: askedOften, resolve } = Promise.withResolvers<void>();
+  const ends = (): number => questions.filter(Boolean).length;
+  asked = (isForEnd) => {
+    questions.push(isForEnd);
+    if (ends() === 4) resolve();
+  };
+  feignsEnds = true;
+  await askedOften;
+  feignsEnds = false;
+  // It is asked for its end again after a question that comes each second, not only after the one that follows an end.
+  const between = questions.slice(questions.indexOf(true), questions.lastIndexOf(true));
+  expect(between.filter((isForEnd) => !isForEnd).length).toBeGreaterThanOrEqual(2 * 3);
 });

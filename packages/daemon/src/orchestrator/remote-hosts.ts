@@ -251,17 +251,16 @@ class RemoteHost {
     this.#isEndAsked = true;
     const askedAt = this.#deps.now();
     const answer = await this.#question({ at_end: true }, endQuestionMs).catch(() => undefined);
-    this.#isEndAsked = false;
-    if (!this.#found || this.#stop.signal.aborted) return;
-    if (answer?.ends) {
+    const isOver = this.#deps.now() - askedAt > endQuestionMs / 2;
+    if (this.#found && !this.#stop.signal.aborted && answer?.ends) {
       if (!answer.ends.successor) this.#left(this.#deps.now(), { inOrder: true });
       // The next question tells the host that it was heard: no more calls come.
       await within(Promise.all(this.#leaving), receiptsMs);
-      void this.#ask();
-    } else if (this.#deps.now() - askedAt > endQuestionMs / 2) {
-      void this.#awaitEnd();
+      await this.#ask();
     }
-    // After an answer long before its time, the next sign of life has it asked again.
+    this.#isEndAsked = false;
+    if (isOver && this.#found && !answer?.ends && !this.#stop.signal.aborted) void this.#awaitEnd();
+    // After an answer long before its time, or an end that was none, the next sign of life has it asked again.
   }
 
   /** Resolves with `undefined` if there was no answer in time. */
@@ -341,7 +340,7 @@ class RemoteHost {
     if (!this.#found) return { failure: { kind: 'not_sent', reason: this.#problemOf(asked.server)! } };
     const { promise: handedOut, resolve: onReceipt } = Promise.withResolvers<void>();
     this.#leaving.add(handedOut);
-    const outcome = await client.request(hostAgent(this.#label), 'mcp_request', body, {
+    const sent = client.request(hostAgent(this.#label), 'mcp_request', body, {
       onReceipt: () => onReceipt(),
       timeoutMs: Math.max(1, Math.min(timeoutMs, longestMs)),
       signal,
@@ -354,8 +353,11 @@ class RemoteHost {
         if (isJsonObject(body)) onReport(body);
       },
     });
-    onReceipt();
-    this.#leaving.delete(handedOut);
+    // A request that is too large, for one, is refused.
+    const outcome = await sent.finally(() => {
+      onReceipt();
+      this.#leaving.delete(handedOut);
+    });
     const away = this.#awaySince === undefined ? '' : `; ${this.#awayText()}`;
     return answerOfOutcome(outcome, { server: asked.server, host: this.#label, away });
   }

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { startMcpHost } from '@signalbox/mcp-host';
 import { expect, test } from 'vitest';
-import { namedHere } from './hosted-requests.ts';
+import { namedHere, OrderlyEnd } from './hosted-requests.ts';
 
 const server = fileURLToPath(new URL('../../../../test/support/cli/named-tools-server.ts', import.meta.url));
 
@@ -24,4 +24,21 @@ test('A tool that its server has no more is never taken for the tool of another 
   } finally {
     await host.close();
   }
+});
+
+test('An orchestrator that ends waits for one who asked again before its question was over.', async () => {
+  const end = new OrderlyEnd();
+  const first = new AbortController();
+  const overFirst = end.begun('orchestrator#1', first.signal);
+  const told = end.begun('orchestrator#1', new AbortController().signal);
+  first.abort();
+  await overFirst;
+  let hasEnded = false;
+  const ended = end.begin({ successor: false }).then(() => {
+    hasEnded = true;
+  });
+  await told;
+  expect(hasEnded).toBe(false);
+  end.asked('orchestrator#1');
+  await ended;
 });

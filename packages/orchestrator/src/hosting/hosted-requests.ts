@@ -65,8 +65,8 @@ export const refusedAtEnd: ToolCallError = toolCallError(
 export class OrderlyEnd {
   readonly #begun = Promise.withResolvers<void>();
   readonly #heard = Promise.withResolvers<void>();
-  /** The addresses that wait to be told of the end. */
-  readonly #waiting = new Set<string>();
+  /** The addresses that wait to be told of the end, with their newest questions. */
+  readonly #waiting = new Map<string, CancelSignal>();
   #ends: HostedReply['ends'];
 
   /** Set when the end has begun. */
@@ -77,11 +77,12 @@ export class OrderlyEnd {
   /** Resolves when the end begins, or the question is over. */
   async begun(address: string, question: CancelSignal): Promise<void> {
     if (this.#ends || question.aborted) return;
-    this.#waiting.add(address);
+    this.#waiting.set(address, question);
     const { promise: over, resolve } = Promise.withResolvers<void>();
     question.addEventListener('abort', () => resolve(), { once: true });
     await Promise.race([this.#begun.promise, over]);
-    if (!this.#ends) this.#waiting.delete(address);
+    // The next question may have come before the end of this one.
+    if (!this.#ends && this.#waiting.get(address) === question) this.#waiting.delete(address);
   }
 
   /** Notes that somebody asks. One who was told of the end and asks again sends no more calls. */
