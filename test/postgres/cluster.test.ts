@@ -70,6 +70,23 @@ describe.skipIf(serverUrl === undefined)('The brokers on one schema', () => {
     await expect.poll(() => one.heard).toHaveLength(4);
     await expect.poll(() => schema.sql('SELECT FROM @wake')).toEqual([]);
     expect(one.heard).toEqual(['wake bob', 'wake eve', 'wake bob', 'wake bob']);
+    // Notifications of others are believed about no row that says more than that a message was stored.
+    await schema.sql(`BEGIN; INSERT INTO @wake (incarnation, inbox, seq) VALUES (${epoch}, 'bob', 5);
+      SELECT pg_notify('${channel}', currval('@wake_id') || ' bob'); COMMIT`);
+    await expect.poll(() => one.heard.slice(4).sort()).toEqual(['freed bob 5', 'wake bob']);
+  });
+
+  it('are woken by notifications of many inboxes, beside one that makes them look', async () => {
+    await using site = await openTwoShares();
+    const { one, other } = site;
+    const names = Array.from({ length: 100 }, (_, at) => String(at).padStart(128, 'a'));
+    await Promise.all([...names, 'bob'].map((name) => one.cluster.take(name)));
+    const messages = names.map((inbox) => ({ ...message(inbox.slice(64)), inbox }));
+    await Promise.all([other.inboxes.commit({ ...none, messages }), other.cluster.take('bob')]);
+    const all = [...names.map((name) => `wake ${name}`), 'lost bob'];
+    await expect
+      .poll(() => [...new Set(one.heard)].filter((what) => what !== 'wake bob').sort())
+      .toEqual(all.sort());
   });
 
   it('store one reply to a request, also from a holder that has not heard that it lost the inbox', async () => {

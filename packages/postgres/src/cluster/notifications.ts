@@ -41,8 +41,8 @@ export class Notifications implements AsyncDisposable {
   readonly #polling: AsyncDisposable;
   #listener: pg.Client | undefined;
   #reopening: NodeJS.Timeout | undefined;
-  /** What the next notifications say, by incarnation; `undefined` if that broker must look. */
-  #told = new Map<number, string | undefined>();
+  /** What the next notifications say, by incarnation: an empty one makes that broker look. */
+  #told = new Map<number, Set<string>>();
   #telling: Promise<void> | undefined;
   #looking: Promise<void> | undefined;
   #isDue = false;
@@ -91,10 +91,9 @@ export class Notifications implements AsyncDisposable {
    * Notifies the broker of an incarnation, with news in one line, or to make it look. What comes while a notification is sent is in the next
    * one.
    */
-  notify(incarnation: number, news?: string): void {
-    const told = this.#told.has(incarnation) ? this.#told.get(incarnation) : '';
-    const all = told === '' ? news : told && news && `${told}\n${news}`;
-    this.#told.set(incarnation, all && all.length <= maxLength ? all : undefined);
+  notify(incarnation: number, news = ''): void {
+    const told = this.#told.get(incarnation) ?? new Set();
+    this.#told.set(incarnation, told.add(news));
     this.#telling ??= this.#tell();
   }
 
@@ -102,10 +101,12 @@ export class Notifications implements AsyncDisposable {
     // What is told in one turn goes together.
     await Promise.resolve();
     while (this.#told.size > 0) {
-      const told = [...this.#told];
+      const told = [...this.#told].flatMap(([incarnation, news]) =>
+        payloadsOf(news).map((payload) => ({ channel: this.#channel(incarnation), payload })),
+      );
       this.#told = new Map();
-      const channels = told.map(([incarnation]) => this.#channel(incarnation));
-      await this.#database.read(this.#send, [channels, told.map(([, news]) => news ?? '')]).catch(() => {});
+      const values = [told.map(({ channel }) => channel), told.map(({ payload }) => payload)];
+      await this.#database.read(this.#send, values).catch(() => {});
     }
     this.#telling = undefined;
   }
@@ -153,4 +154,17 @@ export class Notifications implements AsyncDisposable {
     await this.#telling;
     await this.#listener?.end().catch(() => {});
   }
+}
+
+/** Joins news to as few notifications as there may be. An empty one is one of its own, and comes last. */
+function payloadsOf(news: ReadonlySet<string>): string[] {
+  const payloads: string[] = [];
+  for (const one of news) {
+    const last = payloads.at(-1);
+    if (one === '') continue;
+    if (last !== undefined && last.length + one.length < maxLength)
+      payloads[payloads.length - 1] = `${last}\n${one}`;
+    else payloads.push(one);
+  }
+  return news.has('') ? [...payloads, ''] : payloads;
 }

@@ -13,6 +13,9 @@ export interface WakeUp {
   isStored?: boolean;
 }
 
+/** The most rows between two looks that notifications spare. */
+const mostHeard = 10_000;
+
 /** Stands for any message of a shared inbox. */
 export const anySeq = 0;
 /** Stands for messages that were cancelled. */
@@ -87,7 +90,7 @@ export class WakeUps {
   *heard(news: readonly string[]): Iterable<string> {
     for (const one of news) {
       const [id, inbox = ''] = one.split(' ');
-      this.#heard.set(Number(id), inbox);
+      if (this.#heard.size < mostHeard) this.#heard.set(Number(id), inbox);
       yield inbox;
     }
   }
@@ -105,8 +108,8 @@ export class WakeUps {
     if (found.length === 0) return undefined;
     const inboxes = new Map<string, Woken>();
     for (const { id, inbox, seq, isLeased } of found) {
-      // Everybody who may connect to the database can notify.
-      if (heard.get(id) === inbox) continue;
+      // Everybody who may connect to the database can notify, also before the row is there. Notifications name rows of stored messages.
+      if (seq === null && isLeased && heard.get(id) === inbox) continue;
       const woken = inboxes.get(inbox) ?? { isLeased, hasMore: false, isCancelled: false, freed: [] };
       inboxes.set(inbox, woken);
       if (seq === null) woken.hasMore = true;
