@@ -15,18 +15,30 @@ function caller(agent: string, role: string) {
   };
 }
 
-test('The lanes of an orchestrator end with its connection, also if it takes no more lanes by then.', () => {
-  const orchestrator = caller('orchestrator', 'orchestrator');
-  const worker = caller('rosa', 'worker');
+/** Lanes to the orchestrator, which takes calls. */
+function lanesTo(orchestrator: Caller, tail: Pick<Tail, 'isOn'>): Lanes {
   let secrets = 0;
   const lanes = new Lanes({
-    holderOf: () => orchestrator.caller.consumer,
+    holderOf: () => orchestrator.consumer,
     isLive: () => true,
-    tail: { isOn: false } as Tail,
+    tail: tail as Tail,
     newSecret: () => String(secrets++),
     monotonic: () => 0,
   });
-  lanes.serve(orchestrator.caller, '/orchestrator.sock');
+  lanes.serve(orchestrator, '/orchestrator.sock');
+  return lanes;
+}
+
+test('An orchestrator is told that somebody watches before its first lane.', () => {
+  const orchestrator = caller('orchestrator', 'orchestrator');
+  lanesTo(orchestrator.caller, { isOn: true }).open(caller('rosa', 'worker').caller, 'orchestrator');
+  expect(orchestrator.sent).toMatchObject([{ type: 'lanes', watched: true }, { type: 'lane' }]);
+});
+
+test('The lanes of an orchestrator end with its connection, also if it takes no more lanes by then.', () => {
+  const orchestrator = caller('orchestrator', 'orchestrator');
+  const worker = caller('rosa', 'worker');
+  const lanes = lanesTo(orchestrator.caller, { isOn: false });
   lanes.open(worker.caller, 'orchestrator');
   expect(lanes.has(worker.caller)).toBe(true);
   lanes.serve(orchestrator.caller, undefined);

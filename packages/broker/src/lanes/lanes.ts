@@ -82,6 +82,8 @@ export class Lanes {
     const { rates, message } = worker.limits;
     const { messages, messagesBurst: burst } = rates;
     const limits = { messages, burst, bytes: message.bytes, ttl_ms: message.ttlMs };
+    // Its first calls are to be seen, too.
+    if (this.#deps.tail.isOn) this.#tell(orchestrator, []);
     orchestrator.consumer.send({ type: 'lane', lane: id, ticket, proof, from: worker.sender, limits });
     return { id, path, ticket, proof };
   }

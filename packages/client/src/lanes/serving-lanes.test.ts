@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { LaneFrame, Message } from '@signalbox/protocol';
+import { type ClientFrame, type LaneFrame, type Message, parseClientFrame } from '@signalbox/protocol';
 import { expect, test, vi } from 'vitest';
 import { LaneSocket } from './lane-socket.ts';
 import type { ServedLane } from './served-lane.ts';
@@ -20,9 +20,10 @@ async function startLanes({ accepts = true, limits = usual } = {}) {
   let now = 0;
   let timers: { at: number; run: () => void }[] = [];
   const taken: { lane: ServedLane; message: Message }[] = [];
+  const sent: ClientFrame[] = [];
   const lanes = starting.use(
     new ServingLanes({
-      ...{ path: join(directory, 'lanes.sock'), address: 'orchestrator', send: () => {} },
+      ...{ path: join(directory, 'lanes.sock'), address: 'orchestrator', send: (frame) => sent.push(frame) },
       runner: {
         acceptFromLane: (lane, message) => accepts && taken.push({ lane, message }) > 0,
         cancelFromLane: () => {},
@@ -64,7 +65,7 @@ async function startLanes({ accepts = true, limits = usual } = {}) {
   await next();
   const started = starting.move();
   return {
-    ...{ lanes, socket, next, taken, worker, arrived },
+    ...{ lanes, socket, next, taken, sent, worker, arrived },
     path: join(directory, 'lanes.sock'),
     request: (id: string, body = '{}') =>
       worker.send({ type: 'request', id, kind: 'mcp_request', remaining_ms: 90_000 }, body),
@@ -211,4 +212,23 @@ test('A worker has one rate, however often it opens a lane.', async () => {
   const taken = () => stack.taken.map(({ message }) => message.id);
   await expect.poll(taken).toContain('f');
   expect(taken()).toEqual(['a', 'b', 'c', 'd', 'f']);
+});
+
+test('Reports of calls can be read by the broker, also if their ids are as long as ids may be.', async () => {
+  await using stack = await startLanes();
+  stack.lanes.stand({ type: 'lanes', ended: [], watched: true });
+  const ids = Array.from({ length: 60 }, (_, at) => String(at).padStart(64, '\\'));
+  for (const id of ids)
+    stack.worker.send({ type: 'request', id, kind: 'mcp_request', remaining_ms: 9_000, thread: id }, '{}');
+  await expect.poll(() => stack.taken.length).toBe(ids.length);
+  for (const { lane, message } of stack.taken)
+    lane.reply(message.id, { kind: 'mcp_reply', text: '{}' }, () => {});
+  stack.pass(100);
+  const reports = stack.sent.flatMap((frame) => {
+    const { frame: read } = parseClientFrame(JSON.stringify(frame));
+    return read?.type === 'lane_calls' ? [read] : [];
+  });
+  const counts = reports.flatMap(({ begun }) => begun.map(({ calls }) => calls));
+  expect(counts.reduce((sum, calls) => sum + calls, 0)).toBe(ids.length);
+  expect(reports.flatMap(({ calls = [] }) => calls).map(({ id }) => id)).toEqual([...ids, ...ids]);
 });

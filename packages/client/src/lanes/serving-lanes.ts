@@ -22,6 +22,8 @@ const maxLength = laneLimits.requestBytes + frameLimits.headerLength + 2;
 const maxStrangers = 256;
 /** The time for which an orchestrator that stops waits for the acks of its replies, in milliseconds. */
 const ackMs = 250;
+/** The most characters that the calls take in a report. The counts take less than the rest of the header. */
+const maxCalls = frameLimits.headerLength / 2;
 /** The time between two reports of calls to the broker, in milliseconds. */
 const reportMs = 100;
 
@@ -62,6 +64,8 @@ export class ServingLanes implements AsyncDisposable {
   #isWatched = false;
   #onIdle = (): void => {};
   #calls: LaneCall[] = [];
+  /** The length of these calls as JSON text. */
+  #callsLength = 0;
   /** The calls that have begun since the last report, by their lanes. */
   readonly #begun = new Map<string, number>();
   #cancelReport: (() => void) | undefined;
@@ -210,7 +214,10 @@ export class ServingLanes implements AsyncDisposable {
   }
 
   #add(call: LaneCall): void {
+    const length = JSON.stringify(call).length + 1;
+    if (this.#callsLength + length > maxCalls) this.#report();
     this.#calls.push(call);
+    this.#callsLength += length;
     if (this.#calls.length >= frameLimits.laneCalls) this.#report();
     else this.#reportSoon();
   }
@@ -232,6 +239,7 @@ export class ServingLanes implements AsyncDisposable {
     const calls = this.#calls;
     this.#begun.clear();
     this.#calls = [];
+    this.#callsLength = 0;
     if (begun.length === 0 && calls.length === 0) return;
     this.#deps.send({ type: 'lane_calls', begun, ...(calls.length > 0 && { calls }) });
   }
