@@ -9,6 +9,7 @@ import { noPages, pageOf, toolPages } from '../mcp-content/tool-pages.ts';
 import type { ToolPolicy } from '../operator/policy.ts';
 import { withKeptResults } from '../results/output-schema.ts';
 import { type ResultRules, resultRuleOf } from '../results/result-rules.ts';
+import { type AllowlistWarning, unmatchedPatterns } from '../roles/allowlist-warnings.ts';
 import type { MailboxRule } from '../roles/mailbox-rules.ts';
 import { McpContentAllowlist } from '../roles/mcp-content-allowlist.ts';
 import type { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
@@ -58,6 +59,8 @@ export interface Catalog {
   everything(): RoleView;
   /** Finds any tool by its exact name. The allowlist does not restrict it, and the tool need not be listed. */
   tool(name: string): Tool | undefined;
+  /** Returns the patterns of roles that match nothing. They are looked for once, since operators' pages ask often. */
+  unmatched(): readonly AllowlistWarning[];
 }
 
 /**
@@ -80,6 +83,7 @@ export function createCatalog(
     pages: toolPages(inventory, allowlist),
   };
   let everything: RoleView | undefined;
+  let warnings: AllowlistWarning[] | undefined;
   const withAskDeadlines = (tools: readonly Tool[], role: string): Tool[] =>
     tools.map((tool) => {
       const asks = mayAsk(approvals, role, { tool, origin: inventory.origins.get(tool.name) });
@@ -129,6 +133,10 @@ export function createCatalog(
       return everything;
     },
     tool: (name) => byName.get(name),
+    unmatched() {
+      warnings ??= unmatchedPatterns({ allowlist, mcpContent: mcpContentAllowlist }, inventory);
+      return warnings;
+    },
   };
 }
 

@@ -3,7 +3,7 @@ import { type MatrixReply, permissionsOfRole } from '@signalbox/protocol';
 import { explainAsk } from '../approvals/ask-rules.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { notReadyOf } from '../catalog/missing-servers.ts';
-import { patternWarnings } from '../roles/allowlist-warnings.ts';
+import { certainWarnings } from '../roles/allowlist-warnings.ts';
 
 /** The most warnings in one reply. */
 const maxWarnings = 100;
@@ -43,10 +43,6 @@ export function matrixOf(catalog: Catalog, missing: readonly MissingServer[]): M
 }
 
 /** Returns the warnings about the patterns of roles, as many as a reply names. */
-export function policyWarnings(
-  { allowlist, mcpContentRules, inventory }: Catalog,
-  missing: readonly MissingServer[],
-): string[] {
-  const mcpContent = mcpContentRules.allowlist;
-  return patternWarnings({ allowlist, mcpContent }, inventory, missing).slice(0, maxWarnings);
+export function policyWarnings(catalog: Catalog, missing: readonly MissingServer[]): string[] {
+  return certainWarnings(catalog.unmatched(), catalog.inventory, missing).slice(0, maxWarnings);
 }

@@ -50,3 +50,20 @@ test('A pattern of everything is no problem, although there may be nothing yet.'
 test('Patterns of prompts and resources are not checked if it is not known what there is.', () => {
   expect(warningsOf(['mcp_mail__darft'], ['a:b'], {})).toEqual([]);
 });
+
+test('Long names, which servers choose, are neither compared with a pattern nor shown.', () => {
+  const long = {
+    server: 'files',
+    resource: { uri: `file:///${'a'.repeat(1000)}`, name: 'a' },
+    isHidden: false,
+  };
+  const known = { mcpContent: { prompts: [], resources: [long], templates: [] } };
+  expect(warningsOf([], ['files:b'], known).map(({ message }) => message)).toEqual([
+    "role 'reader': 'files:b' matches no resource or template that is listed",
+  ]);
+  const origins = new Map([['mcp_files__a', { server: 'files', tool: 'a'.repeat(1000) }]]);
+  const allowlist = RoleToolAllowlist.fromEntries([['reader', ['mcp_files__b']]]);
+  expect(allowlistWarnings(allowlist, { tools: ['mcp_files__a'], origins })[0]?.message).toContain(
+    "the most similar tool is 'mcp_files__a'",
+  );
+});

@@ -36,15 +36,36 @@ export interface KnownNames {
  * left out.
  */
 export function patternWarnings(
+  policy: { allowlist: RoleToolAllowlist; mcpContent: McpContentAllowlist },
+  inventory: Inventory,
+  missing: readonly Server[],
+): string[] {
+  return certainWarnings(unmatchedPatterns(policy, inventory), inventory, missing);
+}
+
+/** Finds the patterns of roles that match nothing in an inventory, which takes long if it is large. */
+export function unmatchedPatterns(
   {
     allowlist,
     mcpContent: contentAllowlist,
   }: { allowlist: RoleToolAllowlist; mcpContent: McpContentAllowlist },
   { tools, hidden, changed, origins, mcpContent }: Inventory,
+): AllowlistWarning[] {
+  const names = [...[...tools, ...hidden].map((tool) => tool.name), ...changed.keys()];
+  return allowlistWarnings(
+    allowlist,
+    { tools: names, origins, mcpContent },
+    { mcpContent: contentAllowlist },
+  );
+}
+
+/** Returns the texts of those warnings that no server which has listed nothing yet can make wrong. */
+export function certainWarnings(
+  warnings: readonly AllowlistWarning[],
+  { mcpContent }: Pick<Inventory, 'mcpContent'>,
   missing: readonly Server[],
 ): string[] {
-  const names = [...[...tools, ...hidden].map((tool) => tool.name), ...changed.keys()];
-  return allowlistWarnings(allowlist, { tools: names, origins, mcpContent }, { mcpContent: contentAllowlist })
+  return warnings
     .filter((warning) => isCertain(warning, missing, mcpContent.untold))
     .map(({ message }) => message);
 }
@@ -142,8 +163,12 @@ function mcpContentWarnings(
 }
 
 function labelOf(origin: { server: string; tool: string } | undefined, name: string): string {
-  return origin ? `${origin.server}:${origin.tool}` : name;
+  const label = origin ? `${origin.server}:${origin.tool}` : name;
+  return label.length > longestNamed ? name : label;
 }
+
+/** The most characters of a name that is compared with a pattern, and shown: servers choose their names. */
+const longestNamed = 256;
 
 /** The patterns that name nothing in particular, so that they cannot be mistyped. */
 const everything: ReadonlySet<string> = new Set(['*', '*:*']);
@@ -157,10 +182,13 @@ function unmatched(
     .filter((pattern) => !everything.has(pattern) && !things.isMeant(pattern))
     .map((pattern) => {
       const { kind } = things;
-      const nearest = closest(pattern, things.names());
-      const hint = nearest
-        ? `; the most similar ${kind} is '${things.labelOf(nearest)}'`
-        : `; no ${kind}s are known`;
+      const names = things.names();
+      const nearest = closest(
+        pattern,
+        names.filter(({ length }) => length <= longestNamed),
+      );
+      const none = names.length === 0 ? `; no ${kind}s are known` : '';
+      const hint = nearest ? `; the most similar ${kind} is '${things.labelOf(nearest)}'` : none;
       const place = 'role' in where ? `role '${where.role}'` : where.list;
       return {
         ...('role' in where && { role: where.role }),
