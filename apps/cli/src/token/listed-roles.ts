@@ -36,7 +36,7 @@ export async function hostWarnings(
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<string[]> {
   const config = await partsBeside(flags, url, ['hosts', 'mcpConfig', 'mcpServers'], env);
-  if (!config || label in config.hosts) return [];
+  if (!config || Object.hasOwn(config.hosts, label)) return [];
   const hint = `add what it may offer, as hosts: { ${label}: [SERVER] }, or host: ${label} to a server`;
   return [
     `${config.file} does not name the label '${label}', so nothing of its orchestrator is served: ${hint}`,

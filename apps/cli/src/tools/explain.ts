@@ -25,7 +25,7 @@ export async function explainTool(
   const explanation = await withClient(flags, async (connected) => {
     const { client, connection } = connected;
     const { roles } = (await listedRoles(flags, connection.url)) ?? { roles: {} };
-    const meant = role in roles ? role : await roleMeant(client, role);
+    const meant = Object.hasOwn(roles, role) ? role : await roleMeant(client, role);
     using withdrawal = withdrawOnSignal();
     const query = { op: 'explain' as const, role: meant, tool, ...given };
     return await queryOrchestrator(client, orchestratorOf(connected, flags), query, {
