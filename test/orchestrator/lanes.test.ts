@@ -107,6 +107,27 @@ test('a worker on the machine of the orchestrator calls tools directly, and the 
     );
 });
 
+test('those who watch see the first calls of a lane, also if its worker is gone at once', async () => {
+  await using stack = await startLaneStack();
+  const operator = await stack.client('operator', 'operator');
+  const seen: string[] = [];
+  operator.onMessage(({ json }) => {
+    const { what, message } = json as { what: string; message?: { kind: string; id: string } };
+    seen.push(`${what} ${message?.kind} ${message?.id}`);
+  });
+  await operator.admin('tail', { on: true });
+  const wire = await startWorker(stack, 'rosa');
+  const lane = showTicket(await openLane(wire));
+  await lane.next();
+  lane.send(call('q1'), toolCall(echo));
+  await lane.next();
+  wire.socket.terminate();
+  lane.socket.destroy();
+  await expect
+    .poll(() => seen)
+    .toEqual(expect.arrayContaining(['stored mcp_request q1', 'stored mcp_reply re:q1']));
+});
+
 test('only the worker to which the broker gave a ticket gets a lane, once, and says nothing about who it is', async () => {
   await using stack = await startLaneStack();
   await using wire = await startWorker(stack, 'rosa');

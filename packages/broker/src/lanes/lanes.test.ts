@@ -35,6 +35,27 @@ test('An orchestrator is told that somebody watches before its first lane.', () 
   expect(orchestrator.sent).toMatchObject([{ type: 'lanes', watched: true }, { type: 'lane' }]);
 });
 
+test('Calls that were begun before the end of a lane count towards the rate of its worker, and no others.', () => {
+  const orchestrator = caller('orchestrator', 'orchestrator');
+  const lanes = lanesTo(orchestrator.caller, { isOn: false });
+  const counted: number[] = [];
+  const budget = { countMessages: (calls: number) => counted.push(calls) };
+  const worker = { ...caller('rosa', 'worker').caller, budget } as unknown as Caller;
+  const report = (of: Caller) => lanes.report(of, { begun: [{ lane: '0', calls: 5 }] });
+  lanes.open(worker, 'orchestrator');
+  // A worker that opens another lane leaves the one before.
+  lanes.open(worker, 'orchestrator');
+  report(caller('other', 'orchestrator').caller);
+  expect(counted).toEqual([]);
+  report(orchestrator.caller);
+  lanes.beat();
+  report(orchestrator.caller);
+  expect(counted).toEqual([5, 5]);
+  lanes.beat();
+  report(orchestrator.caller);
+  expect(counted).toEqual([5, 5]);
+});
+
 test('The lanes of an orchestrator end with its connection, also if it takes no more lanes by then.', () => {
   const orchestrator = caller('orchestrator', 'orchestrator');
   const worker = caller('rosa', 'worker');

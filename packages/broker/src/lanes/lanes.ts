@@ -48,6 +48,9 @@ export class Lanes {
   readonly #places = new Map<Consumer, Place>();
   readonly #lanes = new Map<string, Lane>();
   readonly #ofWorkers = new Map<Caller, Lane>();
+  /** Lanes that ended since the last beat: the report of their last calls may be on its way. */
+  #ended = new Map<string, Lane>();
+  #endedBefore: ReadonlyMap<string, Lane> = new Map();
   /** The number of lanes of each agent. */
   readonly #ofAgents = new Map<string, number>();
 
@@ -103,6 +106,8 @@ export class Lanes {
 
   /** Tells each orchestrator with lanes that they stand. Call it each second. */
   beat(): void {
+    this.#endedBefore = this.#ended;
+    this.#ended = new Map();
     const orchestrators = new Set(Array.from(this.#lanes.values(), ({ orchestrator }) => orchestrator));
     for (const orchestrator of orchestrators) this.#tell(orchestrator, []);
   }
@@ -120,7 +125,7 @@ export class Lanes {
   }
 
   #laneOf(orchestrator: Caller, id: string): Lane | undefined {
-    const lane = this.#lanes.get(id);
+    const lane = this.#lanes.get(id) ?? this.#ended.get(id) ?? this.#endedBefore.get(id);
     return lane?.orchestrator === orchestrator ? lane : undefined;
   }
 
@@ -152,9 +157,11 @@ export class Lanes {
     if (lane.orchestrator.isConnected) this.#tell(lane.orchestrator, [{ lane: lane.id, cancels }]);
   }
 
-  #remove({ id, worker }: Lane): void {
+  #remove(lane: Lane): void {
+    const { id, worker } = lane;
     const { agent } = worker.sender;
     this.#lanes.delete(id);
+    this.#ended.set(id, lane);
     this.#ofWorkers.delete(worker);
     const left = (this.#ofAgents.get(agent) ?? 1) - 1;
     if (left > 0) this.#ofAgents.set(agent, left);
