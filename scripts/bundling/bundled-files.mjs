@@ -9,9 +9,10 @@ const external = ['better-sqlite3', 'pg', 'bufferutil', 'utf-8-validate', '@open
 
 /**
  * Bundles programs from their sources and returns the files, each a name, its content and its modules. `input` gives each program or
- * module the name that its file gets. The source maps hold for files in `dir`. A warning of the bundler is a failure.
+ * module the name that its file gets; `format` is that of the files, `esm` or `cjs`. The source maps hold for files in `dir`.
+ * A warning of the bundler is a failure.
  */
-export async function bundledFiles({ root, input, dir }) {
+export async function bundledFiles({ root, input, dir, format }) {
   const bundle = await rolldown({
     cwd: root,
     input,
@@ -28,7 +29,7 @@ export async function bundledFiles({ root, input, dir }) {
     },
   });
   const { output } = await bundle.generate({
-    format: 'esm',
+    format,
     dir,
     // Node reads the maps only with --enable-source-maps. The sources lie in the checkout, so the maps leave them out.
     sourcemap: true,

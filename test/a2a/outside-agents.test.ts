@@ -68,28 +68,6 @@ test('A withdrawn ask and the time limit cancel the task; a stop of serve leaves
   expect(await peer.canceled()).toHaveLength(1);
 });
 
-test('Messages wait while the agent is away or refuses the token, and the reason is told.', async () => {
-  await using stage = await startOutsideStage();
-  await using peer = await startPeer(stage.folder, { token: 'right' });
-  await peer.kill();
-  const file = await tokenFile(stage.folder, 'wrong');
-  const run = await stage.serve(peer.url, ['--a2a-token-file', file]);
-  const { host } = new URL(peer.url);
-  expect(eventsOf(run, 'warning')).toMatchObject([
-    { code: 'peer_away', message: expect.stringContaining(`${host} cannot be reached (ECONNREFUSED)`) },
-  ]);
-  const walt = await stage.client('walt');
-  const waiting = ask(walt, 'hello');
-  await expect.poll(() => eventsOf(run, 'program_failing')).toHaveLength(1);
-  await peer.start();
-  await expect.poll(() => eventsOf(run, 'turn_ended').at(-1)?.reason).toBe(`${host} answered HTTP 401`);
-  // As token issue writes it, with the address of its broker.
-  await tokenFile(stage.folder, 'right\nws://127.0.0.1:7420');
-  expect(answerIn(await waiting)).toBe('heard: hello');
-  expect(eventsOf(run, 'program_works')).toHaveLength(1);
-  expect(eventsOf(run, 'turn_started').at(-1)).toMatchObject({ messages: [{ attempt: 1 }] });
-});
-
 test.each([
   [
     ['--a2a', 'http://agents.example/', '--a2a-token-file', 'TOKEN'],

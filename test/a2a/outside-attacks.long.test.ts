@@ -78,3 +78,28 @@ const event = `data: ${JSON.stringify({ jsonrpc: '2.0', id: 3, result: { statusU
 function dribble(response: ServerResponse): void {
   const timer = setInterval(() => (response.destroyed ? clearInterval(timer) : response.write('d')), 500);
 }
+
+test('An answer about another task answers nobody.', async () => {
+  await using stage = await startOutsideStage();
+  await using peer = await startHostileServer({
+    SendMessage: (_, reply) => reply({ task: working }),
+    GetTask: (_, reply) => reply({ ...completed, id: 'u' }),
+  });
+  await stage.serve(peer.origin);
+  expect(await ask(await stage.client('walt'), 'hello')).toMatchObject({
+    status: 'undeliverable',
+    detail: expect.stringContaining("was asked for the task 't', and answered with 'u'"),
+  });
+});
+
+test('An agent that answers with a body of 8 MiB fails its message, with the reason.', async () => {
+  await using stage = await startOutsideStage();
+  await using peer = await startHostileServer({ SendMessage: (response) => flood(response, 8) });
+  const run = await stage.serve(peer.origin);
+  const withdrawal = new AbortController();
+  const asked = ask(await stage.client('walt'), 'hello', { signal: withdrawal.signal });
+  await expect.poll(() => eventsOf(run, 'turn_ended')[0]?.reason).toBeDefined();
+  expect(String(eventsOf(run, 'turn_ended')[0]!.reason)).toContain('larger than 4194304 bytes');
+  withdrawal.abort();
+  await asked;
+});

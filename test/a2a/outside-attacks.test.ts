@@ -1,21 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
-import { completed, flood, startHostileServer, working } from '../support/a2a/hostile-server.ts';
+import { completed, startHostileServer } from '../support/a2a/hostile-server.ts';
 import { ask, startOutsideStage, tokenFile } from '../support/a2a/outside-stage.ts';
 import { eventsOf } from '../support/serve/serve-command.ts';
-
-test('An answer about another task answers nobody.', async () => {
-  await using stage = await startOutsideStage();
-  await using peer = await startHostileServer({
-    SendMessage: (_, reply) => reply({ task: working }),
-    GetTask: (_, reply) => reply({ ...completed, id: 'u' }),
-  });
-  await stage.serve(peer.origin);
-  expect(await ask(await stage.client('walt'), 'hello')).toMatchObject({
-    status: 'undeliverable',
-    detail: expect.stringContaining("was asked for the task 't', and answered with 'u'"),
-  });
-});
 
 const elsewhere = (origin: string) => (): object => ({
   supportedInterfaces: [{ url: `${origin}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
@@ -59,16 +46,4 @@ test('No redirect is followed: neither that of a card nor that of a message.', a
   withdrawal.abort();
   expect((await asked).status).toBe('cancelled');
   expect(other.seen).toEqual([]);
-});
-
-test('An agent that answers with a body of 8 MiB fails its message, with the reason.', async () => {
-  await using stage = await startOutsideStage();
-  await using peer = await startHostileServer({ SendMessage: (response) => flood(response, 8) });
-  const run = await stage.serve(peer.origin);
-  const withdrawal = new AbortController();
-  const asked = ask(await stage.client('walt'), 'hello', { signal: withdrawal.signal });
-  await expect.poll(() => eventsOf(run, 'turn_ended')[0]?.reason).toBeDefined();
-  expect(String(eventsOf(run, 'turn_ended')[0]!.reason)).toContain('larger than 4194304 bytes');
-  withdrawal.abort();
-  await asked;
 });

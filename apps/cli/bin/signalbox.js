@@ -16,8 +16,9 @@ In a checkout on Linux start it with bin/signalbox, which uses the Node that npm
       if (folder !== undefined && enableCompileCache) enableCompileCache(folder);
       return import('../bundle/main.js');
     })
+    .then(({ done }) => done)
     .catch(async (error) => {
-      const isMissing = error.code === 'ERR_MODULE_NOT_FOUND';
+      const isMissing = error.code === 'ERR_MODULE_NOT_FOUND' || error.code === 'MODULE_NOT_FOUND';
       process.stderr.write(`${isMissing ? await missingText(error) : error.stack}\n`);
       process.exitCode = 1;
     });

@@ -64,9 +64,14 @@ if (command === 'up') {
   setOptimizing(false);
 }
 
-if (!(await hooked()) && !(await bridged()) && !(await planned()) && !(await completed())) {
-  const { runWholeProgram } = await import('./whole-program.ts');
-  await runWholeProgram(argv);
+async function main(): Promise<void> {
+  if (!(await hooked()) && !(await bridged()) && !(await planned()) && !(await completed())) {
+    const { runWholeProgram } = await import('./whole-program.ts');
+    await runWholeProgram(argv);
+  }
+  // A handle that nobody closed must not keep a process that is done.
+  startExitDeadline(2000);
 }
-// A handle that nobody closed must not keep a process that is done.
-startExitDeadline(2000);
+
+/** Resolves when the command is done. Rejects if a file of the program is missing. */
+export const done = main();

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { compileCache } from '@signalbox/testing';
+import { expect } from 'vitest';
 import { cleanEnv, type Daemon, signalboxArgv, startDaemon } from '../cli/command-line.ts';
 import { serverScript, startWorkspace, type Workspace } from '../cli/workspace.ts';
 
@@ -78,4 +79,11 @@ export async function startSite(config: object): Promise<Site> {
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+/** Resolves with the names of the tools, when one of them is listed. */
+export async function listed(of: Client, name: string): Promise<string[]> {
+  const names = async () => (await of.listTools()).tools.map((tool) => tool.name);
+  await expect.poll(names, { timeout: 30_000 }).toContain(name);
+  return await names();
 }

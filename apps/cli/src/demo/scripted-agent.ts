@@ -16,38 +16,51 @@ interface AgentSetup {
 const setup = JSON.parse(process.argv[2]!) as AgentSetup;
 
 const mcp = new Client({ name: 'scripted-agent', version: '1.0.0' });
-await mcp.connect(
-  new StdioClientTransport({
-    ...setup.worker,
-    env: {
-      ...(process.env as Record<string, string>),
-      SIGNALBOX_URL: setup.url,
-      SIGNALBOX_AGENT: setup.agent,
-      SIGNALBOX_TOKEN_FILE: setup.tokenFile,
-    },
-    stderr: 'inherit',
-  }),
-);
-const { url, token, agent } = setup;
-const mailbox = await connectBroker({ url, token, agent });
-const asking = await connectBroker({ url, token, agent: requestAddress(agent) });
+void begin();
 
-process.on('message', ({ id, ...order }: AgentOrder & { id: number }) => {
-  carryOut(order as AgentOrder, () => report({ id, progress: true })).then(
-    (result) => report({ id, result }),
-    (error) => report({ id, failure: messageOf(error) }),
+async function begin(): Promise<void> {
+  await mcp.connect(
+    new StdioClientTransport({
+      ...setup.worker,
+      env: {
+        ...(process.env as Record<string, string>),
+        SIGNALBOX_URL: setup.url,
+        SIGNALBOX_AGENT: setup.agent,
+        SIGNALBOX_TOKEN_FILE: setup.tokenFile,
+      },
+      stderr: 'inherit',
+    }),
   );
-});
-process.once('disconnect', () => {
-  Promise.all([mcp.close(), mailbox.close(), asking.close()]).finally(() => process.exit(0));
-});
-report({ id: 0, result: 'ready' });
+  const { url, token, agent } = setup;
+  const mailbox = await connectBroker({ url, token, agent });
+  const asking = await connectBroker({ url, token, agent: requestAddress(agent) });
+  process.on('message', ({ id, ...order }: AgentOrder & { id: number }) => {
+    carryOut({ mailbox, asking }, order as AgentOrder, () => report({ id, progress: true })).then(
+      (result) => report({ id, result }),
+      (error) => report({ id, failure: messageOf(error) }),
+    );
+  });
+  process.once('disconnect', () => {
+    Promise.all([mcp.close(), mailbox.close(), asking.close()]).finally(() => process.exit(0));
+  });
+  report({ id: 0, result: 'ready' });
+}
 
 function report(message: AgentReport): void {
   process.send?.(message);
 }
 
-async function carryOut(order: AgentOrder, onProgress: () => void): Promise<unknown> {
+/** The connections of the agent: one for its mail, and one from which it asks. */
+interface Connections {
+  mailbox: BrokerClient;
+  asking: BrokerClient;
+}
+
+async function carryOut(
+  { mailbox, asking }: Connections,
+  order: AgentOrder,
+  onProgress: () => void,
+): Promise<unknown> {
   switch (order.op) {
     case 'tools':
       return (await mcp.listTools()).tools.map((tool) => tool.name);
@@ -56,7 +69,7 @@ async function carryOut(order: AgentOrder, onProgress: () => void): Promise<unkn
         order.calls.map((call) => callTool(call, order.tellProgress ? onProgress : undefined)),
       );
     case 'call_past_worker':
-      return callPastWorker(order.name, order.arguments);
+      return callPastWorker(asking, order.name, order.arguments);
     case 'answer':
       return answerAsks(mailbox, order.with);
     case 'ask': {
@@ -82,7 +95,11 @@ async function callTool(
 }
 
 /** Sends a call to the orchestrator without the worker's own check, as an agent could that bypasses its worker. */
-async function callPastWorker(tool: string, args: Record<string, unknown>): Promise<AgentCallResult> {
+async function callPastWorker(
+  asking: BrokerClient,
+  tool: string,
+  args: Record<string, unknown>,
+): Promise<AgentCallResult> {
   const body = { op: 'call', tool, arguments: args };
   const outcome = await asking.request('orchestrator', 'mcp_request', body, { timeoutMs: 10_000 });
   if (outcome.status !== 'completed') throw new Error(`the call ended as ${outcome.status}`);

@@ -39,10 +39,11 @@ export async function send(to: string, argument: string, flags: SendFlags): Prom
   const kind = flags.kind ?? (flags.replyTo === undefined ? 'note' : 'reply');
   const deliver = async ({ client }: ConnectedClient) => {
     const question = kind === 'reply' ? await questionOf(client, to, flags.replyTo) : undefined;
-    const waiting = notBeforeMs === undefined && !flags.all ? await whyWaiting(client, to) : undefined;
+    // The agent that asked may have several addresses.
+    const address = to.includes('#') ? to : (question?.from.address ?? to);
+    const waiting = notBeforeMs === undefined && !flags.all ? await whyWaiting(client, address) : undefined;
     const receipt = await client.deliver({
-      // The agent that asked may have several addresses.
-      to: to.includes('#') ? to : (question?.from.address ?? to),
+      to: address,
       kind,
       body,
       ...(flags.id !== undefined && { id: flags.id }),
