@@ -124,6 +124,8 @@ test('An operator stops a turn of worker serve by keys, after a question; an obs
     detail: expect.stringMatching(/^stopped by operator/),
   });
   await expect.poll(() => eventsOf(run, 'turn_ended')).toMatchObject([{ outcome: 'stopped_by_operator' }]);
+  // The page shows the end of the turn a moment later. Until then the button is that of the turn that is over.
+  await stop.waitFor({ state: 'detached' });
   const again = walt.request('rosa', 'ask', 'more', { timeoutMs: 60_000 });
   const { token } = await here.person('olga', 'observer');
   await using watching = await openPage();

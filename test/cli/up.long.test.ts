@@ -12,7 +12,7 @@ import { compileCache, connectWire, tempDir, type WireClient } from '@signalbox/
 import { describe, expect, test, vi } from 'vitest';
 import { cleanEnv, jsonOf, signalbox, signalboxArgv, startDaemon } from '../support/cli/command-line.ts';
 import { broker, plain } from '../support/cli/up.ts';
-import { serverScript, startWorkspace, type Workspace } from '../support/cli/workspace.ts';
+import { everythingText, serverScript, startWorkspace, type Workspace } from '../support/cli/workspace.ts';
 import { canFailDisk, failDiskOf } from '../support/durability/failing-disk.ts';
 import { isRunning } from '../support/processes.ts';
 
@@ -343,6 +343,28 @@ test('Tokens whose role was removed are named when the change is in force, at ea
   await vi.waitFor(() => expect(workspace.up.stderr().slice(before)).toMatch(named), patient);
   await workspace.up.stop();
   expect(await check()).toEqual([]);
+});
+
+test('A right that is taken away does not wait for the servers of earlier changes to start.', async () => {
+  await using workspace = await startWorkspace(everythingText);
+  const file = join(workspace.directory, 'signalbox.yaml');
+  const config = JSON.parse(await readFile(file, 'utf8'));
+  const mayEcho = async () => {
+    const matrix = jsonOf(await workspace.run(['tools', 'matrix', '--json']));
+    const { tools } = matrix as { tools: { tool: string; may: string[] }[] };
+    return tools.some(({ tool, may }) => tool.endsWith('__echo') && may.includes('researcher'));
+  };
+  // Each of these servers would hold up the next change for a quarter of a minute.
+  for (let n = 0; n < 6; n++) {
+    const mayCall = n % 2 === 1;
+    config.mcpServers[`hanging${n}`] = {
+      command: process.execPath,
+      args: ['-e', 'setInterval(() => {}, 1000)'],
+    };
+    config.roles.researcher.tools = mayCall ? ['everything:echo'] : ['everything:get-sum'];
+    await writeFile(file, JSON.stringify(config));
+    await vi.waitFor(async () => expect(await mayEcho()).toBe(mayCall), patient);
+  }
 });
 
 test('A second up on the directory of a live one is refused at once, and says how to stop it; SIGINT stops the live one with its children.', async () => {

@@ -197,9 +197,12 @@ export class ConfigReload implements AsyncDisposable {
 
   /** While servers and rules are being replaced, a role may use only what both the old and the new rules allow. */
   async #applyServers(before: Config, next: Config): Promise<NameChanges> {
-    if (isDeepStrictEqual(before.mcpServers, next.mcpServers)) return { added: [], removed: [], changed: [] };
+    const changes = nameChanges(before.mcpServers, next.mcpServers);
+    if (isDeepStrictEqual(before.mcpServers, next.mcpServers)) return changes;
     this.#targets.rules.narrowTo(next);
-    return await this.#targets.host.apply(next.mcpServers);
+    // The servers are replaced, or refused, at once. Rights don't wait until the new ones have started.
+    await Promise.race([this.#targets.host.apply(next.mcpServers), undefined]);
+    return changes;
   }
 
   /**
