@@ -14,7 +14,7 @@ let answer: (request: ServedRequest) => object | Promise<object> = () => ({});
 /** What the host answers in place of its servers. */
 let nonsense: object | undefined;
 let asked = (_isForEnd: boolean): void => {};
-/** Whether it says that it ends when it is asked to tell its end, and goes on. */
+/** True if the host answers the question for its end with its end, and goes on. */
 let feignsEnds = false;
 
 /** Plays a host that somebody else has taken over: it has the token of a label, and answers what it likes. */

@@ -23,7 +23,8 @@ const paceMs = { atOnce: 0, afterEvents: 1500, idle: 10_000, untold: 3000 };
 
 /**
  * Reads a path of the API while the component is shown and the page is visible, and again at once after each command of this page.
- * `follows` says whether it is read again after events, or after which. `againIn` returns the milliseconds after which an answer should be read again, if that is soon.
+ * `follows` says after which events it is read again: all, none, or those for which it returns true. `againIn` returns the milliseconds
+ * after which an answer should be read again, if that is soon.
  */
 export function useResource<Answer>(
   path: string,

@@ -41,7 +41,7 @@ export class Notifications implements AsyncDisposable {
   readonly #polling: AsyncDisposable;
   #listener: pg.Client | undefined;
   #reopening: NodeJS.Timeout | undefined;
-  /** What the next notifications say, by incarnation: an empty one makes that broker look. */
+  /** The texts of the next notifications, by incarnation. An empty text makes that broker look. */
   #told = new Map<number, Set<string>>();
   #telling: Promise<void> | undefined;
   #looking: Promise<void> | undefined;
@@ -88,8 +88,8 @@ export class Notifications implements AsyncDisposable {
   }
 
   /**
-   * Notifies the broker of an incarnation, with news in one line, or to make it look. What comes while a notification is sent is in the next
-   * one.
+   * Notifies the broker of an incarnation, with news in one line, or to make it look. Calls during the sending of a notification go into the
+   * next one.
    */
   notify(incarnation: number, news = ''): void {
     const told = this.#told.get(incarnation) ?? new Set();
@@ -98,7 +98,7 @@ export class Notifications implements AsyncDisposable {
   }
 
   async #tell(): Promise<void> {
-    // What is told in one turn goes together.
+    // Calls of one turn of the event loop share a notification.
     await Promise.resolve();
     while (this.#told.size > 0) {
       const told = [...this.#told].flatMap(([incarnation, news]) =>
