@@ -62,6 +62,8 @@ export class ServerCalls {
   readonly #breakers: CircuitBreakers;
   readonly #cache: ResponseCache;
   readonly #sender: CallSender;
+  /** The lost sessions that count as one failure, however many calls they had. */
+  readonly #lost = new WeakSet<ServerConnection>();
 
   constructor(config: ServerPolicy, deps: ServerCallsDeps) {
     this.#deps = deps;
@@ -159,10 +161,12 @@ export class ServerCalls {
     const permit = breaker.enter();
     if ('retryAfterMs' in permit) return { error: circuitOpen(target.name, permit) };
     let ended: ToolCallResult | undefined;
+    let session: ServerConnection | undefined;
     try {
       const connection = this.#readyConnection(call, permit) ?? (await this.#connectionFor(call, permit));
       if ('error' in connection) ended = connection;
       else {
+        session = connection;
         const barring = call.barred?.();
         if (barring) ended = { error: barring, isCallersOwn: true };
         else {
@@ -173,7 +177,15 @@ export class ServerCalls {
     } finally {
       const failure = ended && 'error' in ended ? ended.failure : undefined;
       const isAnswered = ended !== undefined && 'result' in ended;
-      const verdict = isAnswered ? 'success' : verdictOf(failure, gaveUp(options.signal));
+      const isLost = session !== undefined && failure?.kind === 'lost' && !session.isOpen;
+      const verdict = isAnswered
+        ? 'success'
+        : verdictOf(failure, {
+            aborted: gaveUp(options.signal),
+            isElsewhere: target.config.type === 'remote',
+            hasCounted: isLost && this.#lost.has(session!),
+          });
+      if (isLost && verdict === 'failure') this.#lost.add(session!);
       const cause = verdict === 'failure' ? (failure?.reason ?? target.lastError) : undefined;
       const change = breaker.leave(permit, verdict, cause);
       if (change) this.#breakers.report(target, breaker, change);
