@@ -241,7 +241,10 @@ export class McpProxyExecutor implements AsyncDisposable {
       timeoutMs: (timeoutMs ?? defaultCallTimeoutMs) + (askMs ?? 0),
       waitsForRate: true,
     };
-    if (requestId !== undefined) requestOptions.id = requestId;
+    if (requestId !== undefined) {
+      requestOptions.id = requestId;
+      requestOptions.isFirst = options.isFirst;
+    }
     if (traceparent !== undefined) requestOptions.traceparent = traceparent;
     if (signal) requestOptions.signal = signal;
     const onAwaitingApproval = tool && askMs === undefined ? undefined : options.onAwaitingApproval;

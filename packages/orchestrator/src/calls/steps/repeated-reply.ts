@@ -37,7 +37,7 @@ export const repeatedReply: Step<ServeAnswer> = {
     return (call) => {
       call.arrived = { wall: now(), monotonic: monotonic() };
       fault?.('orchestrator.call.received');
-      const earlier = journal?.find(call.name);
+      const earlier = call.request.isFirst ? undefined : journal?.find(call.name);
       return earlier instanceof Promise ? earlier.then((entry) => goOn(call, entry)) : goOn(call, earlier);
     };
   },
