@@ -1,4 +1,4 @@
-import { findConfig } from '@signalbox/daemon/config/internal';
+import { findConfig, labelledConfig } from '@signalbox/daemon/config/internal';
 import { type OrchestratorReport, runOrchestrator, type ServerStart } from '@signalbox/daemon/orchestrator';
 import { isSupervised, reportToSupervisor } from '@signalbox/daemon/supervisor';
 import { hostLabelPattern, SignalboxError } from '@signalbox/protocol';
@@ -45,7 +45,9 @@ export async function orchestratorProcess(flags: OrchestratorFlags): Promise<voi
   const start = new AbortController();
   void stop.then(() => start.abort());
   const token = ownToken(flags);
-  const servers = Object.entries(config.mcpServers).filter(([, { disabled }]) => !disabled);
+  const label = flags.host === undefined ? undefined : checkedLabel(flags.host);
+  const { mcpServers } = label === undefined ? config : labelledConfig(config, label);
+  const servers = Object.entries(mcpServers).filter(([, { disabled }]) => !disabled);
   using starts = shownStarts(
     servers.map(([name]) => name),
     flags,
@@ -58,7 +60,7 @@ export async function orchestratorProcess(flags: OrchestratorFlags): Promise<voi
     ...(authorities && { ca: authorities.pem }),
     ...(found && { configFile: found.file }),
     ...(token !== undefined && { token }),
-    ...(flags.host !== undefined && { label: checkedLabel(flags.host) }),
+    ...(label !== undefined && { label }),
     ...(flags.data !== undefined && { dataDir: flags.data }),
     ...(tokenFile && { tokenFiles: [tokenFile] }),
     allowExposed: flags.allowExposed ?? false,
