@@ -84,8 +84,30 @@ test('A worker with a broken token file ends at once, with the file and the cure
     expect(stderr).not.toContain(secret.slice(0, 8));
   }
   writeFileSync(file, whole.replaceAll('\n', '\r\n'));
-  expect((await site.run('inbox', '--token-file', 'rosa.token')).stdout).toBe('no messages are waiting for rosa\n');
+  expect((await site.run('inbox', '--token-file', 'rosa.token')).stdout).toBe(
+    'no messages are waiting for rosa\n',
+  );
   rmSync(file);
   mkdirSync(file);
   expect((await started()).stderr).toContain('the token file rosa.token is a folder\n');
+});
+
+test('An operator who misspells an agent is told so, and an agent without anything has an empty list.', async () => {
+  await using site = await project({ broker });
+  await site.run('up', '--detach');
+  await site.run('token', 'issue', '--agent', 'rosa', '--role', 'tester', '--out', 'rosa.token');
+  const about = (agent: string) => [
+    ['inbox', '--of', agent],
+    ['history', '--agent', agent],
+    ['dead', '--inbox', agent],
+    ['dead', 'retry', '--inbox', agent],
+  ];
+  const misspelt = await Promise.all(about('rsoa').map((words) => site.run(...words)));
+  for (const { code, stdout, stderr } of misspelt) {
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain("no agent 'rsoa' has a token or ever connected (did you mean 'rosa'?)");
+  }
+  for (const words of about('rosa')) expect(await site.run(...words)).toMatchObject({ code: 0 });
+  const kinds = await site.run('audit', 'calls');
+  expect(kinds).toMatchObject({ code: 2, stderr: expect.stringContaining("(did you mean 'call'?)") });
 });
