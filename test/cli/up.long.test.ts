@@ -158,7 +158,7 @@ test('After kill -9 of up its children end by themselves, and the next up waits 
   const ended = once(next, 'exit');
   const ready = once(next.stdout, 'data');
   for await (const line of createInterface({ input: next.stderr })) {
-    if (/Another orchestrator runs on it.*is about to end: waiting for it/.test(line)) break;
+    if (/in use by another orchestrator.*is about to end: waiting for it/.test(line)) break;
   }
   next.stderr.resume();
   process.kill(orchestrator.pid, 'SIGCONT');

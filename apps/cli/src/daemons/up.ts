@@ -1,4 +1,4 @@
-import { basename, dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '@signalbox/daemon/config';
 import { formatListenAddress } from '@signalbox/daemon/config/internal';
@@ -17,7 +17,7 @@ import { count, printJson, printLines, snakeKeys } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { type FaceReady, faceKeeper, faceSocketName } from '../worker/face-socket.ts';
 import { ApprovedConfig } from './approved-config.ts';
-import { addressesOf, type BrokerReady, insecureOption } from './broker-address.ts';
+import { addressesOf, type BrokerReady, insecureOption, portOf } from './broker-address.ts';
 import { childEnvironment } from './child-environment.ts';
 import { orchestratorLines } from './orchestrator-lines.ts';
 import { type PlanRequest, planCommand, type UpPlan } from './plan-request.ts';
@@ -84,7 +84,8 @@ export async function up(flags: UpFlags): Promise<void> {
   const broker = await Promise.race([
     startAfterPrevious(brokerChild, 'broker', { dataDir, log, handed: configs.broker }).catch(
       async (error) => {
-        throw await withOtherBroker(error, { ...plan, configs });
+        const { withOtherBroker } = await import('./running-already.ts');
+        throw withOtherBroker(error, { ...plan, config: configs.broker });
       },
     ),
     stop,
@@ -282,44 +283,6 @@ function a2aOption(config: Config | undefined, last: A2aReady | undefined): stri
   return ['--listen', formatListenAddress({ ...config.a2a.listen, port: of })];
 }
 
-/**
- * Says of a broker that holds the data directory or the port which one it is, how it is ended, and how this project gets a broker of its own.
- */
-async function withOtherBroker(error: unknown, { file, dataDir, listen, configs }: UpPlan): Promise<unknown> {
-  if (!(error instanceof SignalboxError)) return error;
-  const { brokerKeeper, dataDirectory, runningBroker } = await import('@signalbox/daemon/data-directory');
-  const { builtInConfig } = await import('@signalbox/daemon/config/internal');
-  const isPort = error.code === 'address_in_use';
-  if (!isPort && error.code !== 'data_directory_locked') return error;
-  // With --data the port may be that of the broker which this configuration started on its own data directory.
-  const places = isPort
-    ? [configs.broker, builtInConfig()].map((one) => dataDirectory(undefined, one))
-    : [dataDir];
-  const place = places.find((one) => {
-    const url = runningBroker(one)?.url;
-    return !isPort || (url !== undefined && portOf({ url }) === listen.port);
-  });
-  const keeper = place === undefined ? undefined : brokerKeeper(place);
-  if (place === undefined || keeper === undefined) return error;
-  const other = runningBroker(place);
-  const of = other?.config === undefined ? 'without a configuration' : `of ${other.config}`;
-  const own = file === undefined ? '--data and --listen' : `broker: { data, listen } in ${file}`;
-  const data = `~/.local/state/signalbox-${ownName(file)}`;
-  const port = [0, 65_535].includes(listen.port) ? 0 : listen.port + 1;
-  const { code, retryable, details } = error;
-  const message = `the broker ${of} runs already, on ${place}`;
-  const end =
-    other?.supervisor_pid === undefined ? `kill ${keeper}` : shellWords('signalbox', 'down', '--data', place);
-  const hint = `see what it does: ${shellWords('signalbox', 'status', '--data', place)}; end it: ${end}; for a second one beside it set ${own}, as in ${data} and 127.0.0.1:${port}`;
-  return new SignalboxError(code, message, { cause: error, retryable, details: { ...details, hint } });
-}
-
-/** Returns a name for the data directory of a project. */
-function ownName(file: string | undefined): string {
-  const folder = basename(file === undefined ? process.cwd() : dirname(resolve(file)));
-  return folder.replace(/[^\w.-]+/g, '-') || 'project';
-}
-
 async function keeperOf(dataDir: string): Promise<number | undefined> {
   const { brokerKeeper } = await import('@signalbox/daemon/data-directory');
   return brokerKeeper(dataDir);
@@ -347,12 +310,6 @@ function supervise<Ready>(
       log.warn({ child: name, how, restartInMs }, `the ${name} ended; starting it again`);
     },
   });
-}
-
-/** Returns the port that a broker took: agents look for it there after a restart. */
-function portOf({ url }: Pick<BrokerReady, 'url'>): number {
-  const { port, protocol } = new URL(url);
-  return port === '' ? { 'ws:': 80, 'wss:': 443 }[protocol]! : Number(port);
 }
 
 function brokerLines(broker: BrokerReady, { file, servers, searched }: Omit<UpPlan, 'configs'>): string[] {

@@ -12,6 +12,7 @@ import { listScheduled } from './scheduled.ts';
 import { takeWaiting } from './take-waiting.ts';
 import { type WaitFlags, waitForMail } from './wait-for-mail.ts';
 import { findWaiting, readWaiting } from './waiting-messages.ts';
+import { requireKnownAgent } from './why-waiting.ts';
 
 /** The options of `signalbox inbox`. */
 export interface InboxFlags extends WaitFlags {
@@ -93,10 +94,11 @@ async function list(flags: InboxFlags): Promise<void> {
     messages: waiting,
     more,
     agent,
-  } = await withClient(flags, async ({ client, connection: { agent } }) => ({
-    ...(await readWaiting(client, flags.of ?? agent, flags.limit)),
-    agent: flags.of ?? agent,
-  }));
+  } = await withClient(flags, async ({ client, connection: { agent } }) => {
+    const found = await readWaiting(client, flags.of ?? agent, flags.limit);
+    if (flags.of !== undefined && found.messages.length === 0) await requireKnownAgent(client, flags.of);
+    return { ...found, agent: flags.of ?? agent };
+  });
   const messages = flags.of === undefined ? waiting : waiting.map(withoutSecretsOf);
   if (flags.json) return printJson({ messages: messages.map(withParsedBody), ...(more && { more }) });
   if (messages.length === 0) return printLines(nothingWaits(agent));

@@ -1,6 +1,14 @@
 import type { BrokerClient } from '@signalbox/client';
-import { agentSummaries } from '@signalbox/client/operator';
-import { agentOf, isGroup, isReservedName, type RecipientState, SignalboxError } from '@signalbox/protocol';
+import { agentSummaries, listTokens } from '@signalbox/client/operator';
+import {
+  agentOf,
+  isGroup,
+  isReservedName,
+  permissionsOfRole,
+  type RecipientState,
+  SignalboxError,
+} from '@signalbox/protocol';
+import { suggestion } from '@signalbox/protocol/internal';
 import type { ConnectedClient } from '../connection/connected-client.ts';
 import { hasAgentEnvironment } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
@@ -67,6 +75,26 @@ export function withRecipientHint(error: unknown, to: string): unknown {
     ? 'a group is named in signalbox.yaml, under groups, or by its role: role:ROLE'
     : `signalbox ps lists who is connected${hasAgentEnvironment(process.env) ? '' : make}`;
   return new SignalboxError(error.code, error.message, { cause: error, details: { hint, ...error.details } });
+}
+
+/**
+ * Rejects with `usage` if an operator's command found nothing of an agent because nobody knows it: then it is misspelt. Groups, and
+ * questions of those who may not see all agents, are not checked.
+ */
+export async function requireKnownAgent(client: BrokerClient, name: string): Promise<void> {
+  if (isGroup(name) || permissionsOfRole(client.role).length === 0) return;
+  const agent = agentOf(name);
+  const [{ connections, state }, tokens] = await Promise.all([
+    client.findRecipient(agent),
+    listTokens(client),
+  ]);
+  const names = new Set(tokens.map((token) => token.agent));
+  if (connections.length > 0 || state?.ever_connected === true || names.has(agent)) return;
+  throw new SignalboxError(
+    'usage',
+    `no agent '${agent}' has a token or ever connected${suggestion(agent, names)}`,
+    { details: { hint: 'signalbox ps and signalbox token list show the agents' } },
+  );
 }
 
 /** Says in words what keeps messages to a recipient waiting; nothing if it seems to read them. */

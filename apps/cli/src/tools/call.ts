@@ -76,7 +76,8 @@ export async function callTool(name: string, text: string, flags: ToolsCallFlags
       const options = { id, timeoutMs: longestMs, signal, onProgress: tellWaiting };
       const reply = await sendOrchestratorRequest(connected.client, orchestrator, request, options);
       if ('result' in reply) return reply.result;
-      throw labelledError(replyError(reply));
+      // JSON keeps the names on the wire.
+      throw json ? replyError(reply) : labelledError(replyError(reply));
     } catch (error) {
       if (!(error instanceof SignalboxError)) throw error;
       const ended = timeout === undefined ? error : withTimeoutHint(error);

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type {
   BrokerClient,
@@ -17,6 +18,7 @@ import {
   readJson,
   SignalboxError,
   type TokenFile,
+  tokenFileFault,
   type Tool,
 } from '@signalbox/protocol';
 import type { CallResult } from '../executor/call-result.ts';
@@ -111,9 +113,10 @@ async function readTokenFile(file: string): Promise<TokenFile> {
       `signalbox token issue --out ${file} writes one`,
     );
   }
-  const read = parseTokenFile(text);
-  if (!read) throw usage(`${file} is no token file`, `signalbox token issue --out ${file} writes one`);
-  return read;
+  const fault = tokenFileFault(text, existsSync);
+  if (fault !== undefined)
+    throw usage(`the token file ${file} ${fault}`, `signalbox token issue --out ${file} --force writes it again`);
+  return parseTokenFile(text)!;
 }
 
 function usage(message: string, hint: string): SignalboxError {

@@ -10,10 +10,10 @@ import type { LastStep } from '../step.ts';
 import { neverStarted } from './queue.ts';
 
 /** The states of a server in which its calls run, or wait for its start. */
-const passable: ReadonlySet<string> = new Set(['ready', 'idle', 'queued', 'starting', 'backing_off']);
+const passable: ReadonlySet<string> = new Set(['ready', 'idle', 'queued', 'starting', 'backing_off', 'away']);
 
 /** The states in which a call waits for its server. */
-const waiting: ReadonlySet<string> = new Set(['queued', 'starting', 'backing_off']);
+const waiting: ReadonlySet<string> = new Set(['queued', 'starting', 'backing_off', 'away']);
 
 /** Passes a call to its server. The host continues with the cache; see `ServerCalls` of mcp-host. */
 export const host: LastStep = {
