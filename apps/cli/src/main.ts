@@ -50,6 +50,8 @@ async function completed(): Promise<boolean> {
 async function planned(): Promise<boolean> {
   // Without a channel to a supervisor, somebody typed it: then it is an unknown command.
   if (command !== planCommand || part === undefined || process.send === undefined) return false;
+  const { interpretSchemas } = await import('./process/interpret-schemas.ts');
+  interpretSchemas();
   const { reportUpPlan } = await import('./daemons/up-plan.ts');
   await reportUpPlan(JSON.parse(part)).catch(async (error) => {
     const { reportFailure } = await import('./run.ts');

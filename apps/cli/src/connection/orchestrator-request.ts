@@ -19,8 +19,11 @@ export interface ToolsFlags extends ConnectionFlags, OrchestratorFlag {
 }
 
 /** Returns the agent id of the orchestrator to ask. Throws `usage` if the option is not an agent id. */
-export function orchestratorOf({ connection }: ConnectedClient, flags: OrchestratorFlag): string {
-  const { orchestrator = connection.orchestrator } = flags;
+export async function orchestratorOf(
+  { connection }: ConnectedClient,
+  flags: OrchestratorFlag,
+): Promise<string> {
+  const { orchestrator = await connection.orchestrator() } = flags;
   if (isAddress(orchestrator)) return orchestrator;
   throw new SignalboxError('usage', `--orchestrator '${orchestrator}' is not an agent id`, {
     details: {
@@ -37,7 +40,7 @@ export async function askOrchestrator<Query extends OrchestratorQuery>(
 ): Promise<OrchestratorAnswer<Query['op']>> {
   return await withClient(flags, async (connected) => {
     using withdrawal = withdrawOnSignal();
-    return await queryOrchestrator(connected.client, orchestratorOf(connected, flags), query, {
+    return await queryOrchestrator(connected.client, await orchestratorOf(connected, flags), query, {
       signal: withdrawal.signal,
       ...(timeoutMs !== undefined && { timeoutMs }),
     });

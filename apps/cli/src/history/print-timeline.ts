@@ -36,7 +36,7 @@ export async function printTimeline(flags: HistoryFlags): Promise<void> {
     ...(correlation !== undefined && { correlationId: correlation }),
   };
   const { groups, more, callsMissing, texts } = await withClient(flags, async (connected) => {
-    const timeline = await readTimeline(connected.client, orchestratorOf(connected, flags), query);
+    const timeline = await readTimeline(connected.client, await orchestratorOf(connected, flags), query);
     return { ...timeline, texts: await textsOf(timeline.groups, connected.client) };
   });
   if (callsMissing) {

@@ -54,7 +54,7 @@ async function ask(flags: AskMcpContentFlags, request: McpContentRequest): Promi
   return await withClient(flags, async (connected) => {
     using withdrawal = withdrawOnSignal();
     const options = { timeoutMs: flags.timeout, signal: withdrawal.signal };
-    const orchestrator = orchestratorOf(connected, flags);
+    const orchestrator = await orchestratorOf(connected, flags);
     const answer = async (asked: McpContentRequest): Promise<Record<string, unknown>> => {
       const reply = await sendOrchestratorRequest(connected.client, orchestrator, asked, options);
       if ('data' in reply && isJsonObject(reply.data)) return reply.data;

@@ -41,8 +41,14 @@ export async function listPrompts(flags: McpContentListFlags): Promise<void> {
 
 async function manifestFor(flags: McpContentListFlags): Promise<Manifest> {
   const { role } = flags;
-  return await withClient(flags, (connected) =>
-    readManifest(connected.client, orchestratorOf(connected, flags), role === undefined ? {} : { role }),
+  return await withClient(
+    flags,
+    async (connected) =>
+      await readManifest(
+        connected.client,
+        await orchestratorOf(connected, flags),
+        role === undefined ? {} : { role },
+      ),
   );
 }
 

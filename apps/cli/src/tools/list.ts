@@ -20,7 +20,7 @@ export interface ToolsListFlags extends ToolsFlags {
 export async function listTools(flags: ToolsListFlags): Promise<void> {
   const { role } = flags;
   const { manifest, servers, warning } = await withClient(flags, async (connected) => {
-    const orchestrator = orchestratorOf(connected, flags);
+    const orchestrator = await orchestratorOf(connected, flags);
     const manifest = await readManifest(connected.client, orchestrator, role === undefined ? {} : { role });
     const listed = role === undefined ? undefined : await listedRoles(flags, connected.connection.url);
     const warning = role !== undefined && listed ? roleWarning(role, listed) : undefined;
