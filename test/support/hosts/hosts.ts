@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { BrokerClient } from '@signalbox/client';
+import { issueToken } from '@signalbox/client/operator';
+import { hostAgent, hostRole } from '@signalbox/protocol';
 import { compileCache } from '@signalbox/testing';
 import { expect } from 'vitest';
 import { cleanEnv, type Daemon, signalboxArgv, startDaemon } from '../cli/command-line.ts';
@@ -37,18 +39,8 @@ export async function startSite(config: object): Promise<Site> {
   const hosts = new Map<string, Daemon>();
   const token = async (label: string): Promise<string> => {
     const file = join(hub.directory, `${label}.host.token`);
-    const run = await hub.run([
-      'token',
-      'issue',
-      '--host',
-      label,
-      '--out',
-      file,
-      '--force',
-      '--config',
-      'signalbox.yaml',
-    ]);
-    if (run.code !== 0) throw new Error(run.stderr);
+    const issued = await issueToken(operator, { agent: hostAgent(label), role: hostRole });
+    await writeFile(file, `${issued.token}\n`, { mode: 0o600 });
     return file;
   };
   return {
