@@ -36,7 +36,7 @@ test('Below the folder of a configuration no command needs an option, and an age
   expect(jsonOf(await signalbox(['inbox', ...rosa], away))).toEqual({ messages: [] });
   const variable = { SIGNALBOX_CONFIG: join(workspace.directory, 'signalbox.yaml') };
   const byVariable = await signalbox(['servers', '--json'], { ...away, env: variable });
-  expect(jsonOf(byVariable)).toEqual({ servers: [], holds: [] });
+  expect(jsonOf(byVariable)).toEqual({ servers: [], holds: [], hosts: [] });
 });
 
 test('ps and token list say that they are about another system than that of the file they were given.', async () => {

@@ -40,8 +40,6 @@ beforeAll(async () => {
 afterAll(() => site?.[Symbol.asyncDispose]());
 
 const report = () => queryOrchestrator(site.operator, 'orchestrator', { op: 'servers' });
-const inFlight = async (server: string) =>
-  (await report()).servers.find(({ name }) => name === server)?.in_flight;
 
 const hub = async (...args: string[]): Promise<unknown> =>
   jsonOf(await site.hub.run([...args, '--json', '--config', 'signalbox.yaml']));
@@ -200,9 +198,14 @@ test('The token of a host serves its label and answers, and the broker refuses e
 });
 
 test('While a host is away, a call says so with since when, the rest goes on, and its tools come back with it.', async () => {
-  const running = client.callTool({ name: `mcp_render__${long}`, arguments: { duration: 60, steps: 60 } });
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  const args = { duration: 60, steps: 60 };
+  const running = client.callTool(
+    { name: `mcp_render__${long}`, arguments: args },
+    { onprogress: () => begin() },
+  );
   running.catch(() => {});
-  await expect.poll(() => inFlight('render'), { timeout: 20_000 }).toBe(1);
+  await begun;
   await site.stopHost('gpu', 'SIGKILL');
   const since = async () => (await report()).hosts?.[0]?.away_since;
   await expect.poll(since, { timeout: 40_000 }).toEqual(expect.any(Number));
