@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { connectBroker } from '@signalbox/client';
+import { queryOrchestrator } from '@signalbox/client/operator';
 import { expect, test } from 'vitest';
 import { cleanEnv, jsonOf, signalboxArgv, startDaemon } from '../support/cli/command-line.ts';
 import { everything, startSite } from '../support/hosts/hosts.ts';
@@ -13,18 +13,14 @@ interface Facts {
   last_error?: string;
 }
 
-interface Servers {
-  servers: { name: string; host?: string; state: string; pids: number[] }[];
-}
-
 test('On one machine, a file says which of two orchestrators hosts a server, and both follow its changes.', async () => {
   await using site = await startSite({
     mcpServers: { near: everything, far: { ...everything, host: 'lab', definitions: 'pin' } },
     roles: { artist: { tools: ['near:echo', 'far:echo', 'later:echo'] } },
   });
   const { directory, run } = site.hub;
-  const servers = async () =>
-    (jsonOf(await run(['servers', '--json', '--config', 'signalbox.yaml'])) as Servers).servers;
+  const { operator } = site;
+  const servers = async () => (await queryOrchestrator(operator, 'orchestrator', { op: 'servers' })).servers;
   const stateOf = async (name: string) => (await servers()).find((one) => one.name === name)?.state;
   const args = ['orchestrator', '--config', 'signalbox.yaml', '--host', 'lab'];
   await using lab = await startDaemon(args, { cwd: directory });
@@ -43,12 +39,6 @@ test('On one machine, a file says which of two orchestrators hosts a server, and
   const echo = await client.callTool({ name: 'mcp_far__echo', arguments: { message: 'far' } });
   expect(echo.content).toEqual([{ type: 'text', text: expect.stringContaining('far') }]);
   // Both hops go over lanes, once they are open: no message is stored.
-  const token = (await readFile(join(directory, 'state', 'operator.token'), 'utf8')).trim();
-  await using operator = await connectBroker({
-    url: site.hub.ready.broker.url,
-    token,
-    agent: 'operator#look',
-  });
   const storedBy = async () => {
     const call = client.callTool({ name: 'mcp_far__echo', arguments: { message: 'again' } });
     const before = (await operator.admin('history', { since: 0, limit: 100 })).messages.length;

@@ -119,7 +119,7 @@ async function takeJournal(
   begun: BegunBackup,
 ): Promise<TakenJournal> {
   try {
-    return { journal: await addJournal(connected.client, orchestratorOf(connected, flags), begun) };
+    return { journal: await addJournal(connected.client, await orchestratorOf(connected, flags), begun) };
   } catch (error) {
     if (!(error instanceof SignalboxError)) throw error;
     if (error.code === 'no_consumer') return await takeStoppedJournal(connected, begun);

@@ -13,7 +13,9 @@ const readers: Readonly<
 > = {
   agent: agentNames,
   label: async ({ client, connection }) => {
-    const { hosts = [] } = await queryOrchestrator(client, connection.orchestrator, { op: 'servers' });
+    const { hosts = [] } = await queryOrchestrator(client, await connection.orchestrator(), {
+      op: 'servers',
+    });
     return hosts.map(({ host }) => host);
   },
   role: async (connected, flags) => {
@@ -24,11 +26,11 @@ const readers: Readonly<
     return [...Object.keys(listed?.roles ?? {}), ...callers.map(({ role }) => role)];
   },
   server: async ({ client, connection }) => {
-    const { servers } = await queryOrchestrator(client, connection.orchestrator, { op: 'servers' });
+    const { servers } = await queryOrchestrator(client, await connection.orchestrator(), { op: 'servers' });
     return servers.map(({ name }) => name);
   },
   tool: async ({ client, connection }) => {
-    const { tools = [] } = await readManifest(client, connection.orchestrator, {});
+    const { tools = [] } = await readManifest(client, await connection.orchestrator(), {});
     return tools.map(({ name }) => name);
   },
 };

@@ -22,8 +22,8 @@ export interface ToolsFlags extends ConnectionFlags, OrchestratorFlag {
 /**
  * Returns the agent id of the orchestrator to ask, for which the command waits from now on. Throws `usage` if the option is not an agent id.
  */
-export function orchestratorOf(connected: ConnectedClient, flags: OrchestratorFlag): string {
-  const { orchestrator = connected.connection.orchestrator } = flags;
+export async function orchestratorOf(connected: ConnectedClient, flags: OrchestratorFlag): Promise<string> {
+  const { orchestrator = await connected.connection.orchestrator() } = flags;
   if (isAddress(orchestrator)) {
     connected.waits.for(() => recipientText(connected, orchestrator, 'to answer'));
     return orchestrator;
@@ -43,7 +43,7 @@ export async function askOrchestrator<Query extends OrchestratorQuery>(
 ): Promise<OrchestratorAnswer<Query['op']>> {
   return await withClient(flags, async (connected) => {
     using withdrawal = withdrawOnSignal();
-    return await queryOrchestrator(connected.client, orchestratorOf(connected, flags), query, {
+    return await queryOrchestrator(connected.client, await orchestratorOf(connected, flags), query, {
       signal: withdrawal.signal,
       ...(timeoutMs !== undefined && { timeoutMs }),
     });

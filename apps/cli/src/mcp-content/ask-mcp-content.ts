@@ -56,7 +56,7 @@ async function ask(flags: AskMcpContentFlags, request: McpContentRequest): Promi
   return await withClient(flags, async (connected) => {
     using withdrawal = withdrawOnSignal();
     const options = { timeoutMs: flags.timeout, signal: withdrawal.signal };
-    const orchestrator = orchestratorOf(connected, flags);
+    const orchestrator = await orchestratorOf(connected, flags);
     const todo = `to answer, ${untilText(flags.timeout, Date.now())} at the latest`;
     connected.waits.for(() => recipientText(connected, orchestrator, todo));
     const answer = async (asked: McpContentRequest): Promise<Record<string, unknown>> => {

@@ -42,6 +42,7 @@ export async function listPrompts(flags: McpContentListFlags): Promise<void> {
 
 async function manifestFor(flags: McpContentListFlags): Promise<Manifest> {
   const { role } = flags;
+<<<<<<< HEAD
   return await withClient(flags, async (connected) => {
     const orchestrator = orchestratorOf(connected, flags);
     const manifest = await readManifest(connected.client, orchestrator, role === undefined ? {} : { role });
@@ -49,6 +50,17 @@ async function manifestFor(flags: McpContentListFlags): Promise<Manifest> {
     if (warning !== undefined && !flags.json) printNotes(`signalbox: ${warning}`);
     return manifest;
   });
+=======
+  return await withClient(
+    flags,
+    async (connected) =>
+      await readManifest(
+        connected.client,
+        await orchestratorOf(connected, flags),
+        role === undefined ? {} : { role },
+      ),
+  );
+>>>>>>> fast
 }
 
 function whose({ role }: McpContentListFlags): string {

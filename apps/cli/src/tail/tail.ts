@@ -37,7 +37,7 @@ export async function tail(flags: TailFlags): Promise<void> {
     });
     const following = followTail(client, {
       ...(about !== undefined && { agent: about }),
-      orchestrator: orchestratorOf(connected, flags),
+      orchestrator: await orchestratorOf(connected, flags),
       onEvent: (event) => {
         const isShown = json || verbose || brief.isShown(event);
         if (isShown) output.show(event);

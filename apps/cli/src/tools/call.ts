@@ -59,7 +59,7 @@ export async function callTool(name: string, text: string, flags: ToolsCallFlags
     try {
       using withdrawal = withdrawOnSignal();
       const { signal } = withdrawal;
-      const orchestrator = orchestratorOf(connected, flags);
+      const orchestrator = await orchestratorOf(connected, flags);
       const tools = await listedTools(connected.client, orchestrator, Math.min(longestLookMs, timeoutMs));
       const tool = toolNamed(
         name,
@@ -161,7 +161,7 @@ async function withOutcome(
   flags: ToolsCallFlags,
 ): Promise<SignalboxError> {
   if (error.details.interrupted !== true) return error;
-  const reply = await endOfWithdrawn(connected.client, orchestratorOf(connected, flags), id).catch(
+  const reply = await endOfWithdrawn(connected.client, await orchestratorOf(connected, flags), id).catch(
     () => undefined,
   );
   if (reply === undefined || !('error' in reply) || reply.error.may_have_run) return error;

@@ -19,7 +19,7 @@ export interface ToolsListFlags extends ToolsFlags {
 export async function listTools(flags: ToolsListFlags): Promise<void> {
   const { role } = flags;
   const { manifest, servers, warning } = await withClient(flags, async (connected) => {
-    const orchestrator = orchestratorOf(connected, flags);
+    const orchestrator = await orchestratorOf(connected, flags);
     const manifest = await readManifest(connected.client, orchestrator, role === undefined ? {} : { role });
     const warning = role === undefined ? undefined : await askedRole(connected, flags, role);
     return { manifest, servers: await serversFor(connected, orchestrator), warning };

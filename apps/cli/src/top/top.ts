@@ -26,7 +26,8 @@ const leave = '\x1b[?25h\x1b[?1049l';
 export async function top({ by, since, ...flags }: TopFlags): Promise<void> {
   const lastMs = checkedTime(since);
   await withClient(flags, async (connected) => {
-    const read = () => readTop(connected.client, orchestratorOf(connected, flags), { lastMs, by });
+    const orchestrator = await orchestratorOf(connected, flags);
+    const read = () => readTop(connected.client, orchestrator, { lastMs, by });
     if (flags.json) {
       const { tools, ...rest } = await read();
       return printJson(

@@ -125,10 +125,11 @@ async function ownFace(
   const agent = agentOf(connection.agent);
   checkToken(connection, agent, tokenFile);
   const { command, args } = ownCommand();
+  const orchestrator = await connection.orchestrator();
   const options = [
     ...(connection.insecure ? ['--insecure'] : []),
     ...(flags.tools === 'search' ? ['--tools', 'search'] : []),
-    ...(connection.orchestrator === 'orchestrator' ? [] : ['--orchestrator', connection.orchestrator]),
+    ...(orchestrator === 'orchestrator' ? [] : ['--orchestrator', orchestrator]),
   ];
   const face = await faceBesideBroker(connection.url, flags);
   const env = {
