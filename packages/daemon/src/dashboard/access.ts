@@ -1,4 +1,5 @@
 import type { BrokerClient } from '@signalbox/client';
+import type { ListedToken } from '@signalbox/client/operator';
 import type { Permission } from '@signalbox/protocol';
 
 /** A sign-in of a browser that signed in. */
@@ -25,6 +26,8 @@ export interface BrokerAccess {
   signOut(token: string): Promise<void>;
   /** Returns the sign-in that a token belongs to, if it is still valid. */
   signInOf(token: string): Omit<SignedIn, 'token'> | undefined;
+  /** Returns the valid tokens, of which a page is shown what needs a person. */
+  tokens(): readonly ListedToken[];
   /** Connects to the broker with the token of a sign-in. */
   connect(signIn: SignedIn): Promise<BrokerClient>;
 }
