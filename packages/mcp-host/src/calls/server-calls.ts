@@ -99,9 +99,8 @@ export class ServerCalls {
     // Another request may have brought answers meanwhile.
     if (this.#deps.waiting.find(round?.requestState ?? '') !== waiting)
       return { error: noWaitingCall(call.tool) };
-    return forCaller(
-      await this.#sender.send(call, (request) => waiting.goOn(round?.inputResponses ?? {}, request)),
-    );
+    const sent = this.#sender.send(call, (request) => waiting.goOn(round?.inputResponses ?? {}, request));
+    return forCaller(this.#sender.ended(sent, await sent.answering));
   }
 
   /** Makes a call of one of the server's tools. Never rejects. */
@@ -169,12 +168,11 @@ export class ServerCalls {
       else {
         session = connection;
         const barring = call.barred?.();
-        ended = barring
-          ? { error: barring, isCallersOwn: true }
-          : await this.#sender.send(call, (request) => sendTo(connection, call, request), {
-              connection,
-              earlier,
-            });
+        if (barring) ended = { error: barring, isCallersOwn: true };
+        else {
+          const sent = this.#sender.send(call, (request) => sendTo(connection, call, request));
+          ended = this.#sender.ended(sent, await sent.answering, { connection, earlier });
+        }
       }
     } finally {
       const failure = ended && 'error' in ended ? ended.failure : undefined;
