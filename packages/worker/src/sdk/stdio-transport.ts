@@ -7,6 +7,7 @@ import {
 } from '@modelcontextprotocol/server';
 import {
   bodyLimits,
+  isJsonObject,
   JsonLineReader,
   jsonLine,
   jsonProblem,
@@ -17,6 +18,7 @@ import {
   repeatedName,
   repeatedNameText,
 } from '@signalbox/protocol';
+import { dropAbsent } from './absent-values.ts';
 
 export type { JSONRPCMessage, RequestId, Transport };
 
@@ -171,6 +173,11 @@ export class StdioTransport implements Transport {
       const twice = nameTwice(message, line);
       if (twice !== undefined) {
         this.#refuse(line, `the call ${repeatedNameText(twice)}`);
+        return;
+      }
+      dropAbsent(message);
+      if ('method' in message && message.params !== undefined && !isJsonObject(message.params)) {
+        this.#refuse(line, 'params must be an object, or left out');
         return;
       }
       const answer = this.#format?.received(message);
