@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
@@ -281,7 +283,16 @@ const forgetfulAnswers: Record<string, (id: number | string | undefined) => Resp
     }),
   'a text under 401': () => new Response('Unauthorized: Session not found', { status: 401 }),
   'an error under 503': (id) => Response.json({ jsonrpc: '2.0', id, error: unknown }, { status: 503 }),
+  'a text under 400, through a bridge': () =>
+    new Response('Bad Request: No valid session ID provided', { status: 400 }),
 };
+
+/** Returns the entry of supergateway, a bridge from a pipe to a server behind HTTP, which never begins a new session. */
+function bridgeTo(url: string): object {
+  const manifest = createRequire(import.meta.url).resolve('supergateway/package.json');
+  const args = [join(manifest, '../dist/index.js'), '--streamableHttp', url, '--outputTransport', 'stdio'];
+  return { command: process.execPath, args };
+}
 
 /** Runs `signalbox up` with these servers, and connects the official client to its face. */
 async function officialClient(mcpServers: object): Promise<AsyncDisposable & { client: Client }> {
@@ -331,7 +342,7 @@ it('A server that has forgotten a session in its own way fails one call at most;
       }),
     );
     served.push({ server: `s${served.length}`, name, sessions });
-    mcpServers[served.at(-1)!.server] = { type: 'http', url };
+    mcpServers[served.at(-1)!.server] = name.endsWith('bridge') ? bridgeTo(url) : { type: 'http', url };
   }
   const { client } = opened.use(await officialClient(mcpServers));
   for (const { server, name, sessions } of served) {

@@ -1,5 +1,5 @@
 import type { Client, StreamableHTTPClientTransport, Transport } from '@modelcontextprotocol/client';
-import { SignalboxError, workerFaceCapability } from '@signalbox/protocol';
+import { isJsonObject, SignalboxError, workerFaceCapability } from '@signalbox/protocol';
 import { within } from '@signalbox/serving';
 import type { HttpServerConfig, StdioServerConfig } from '../config/server-config.ts';
 import { listLimitsOf } from '../inventory/tool-filter.ts';
@@ -19,7 +19,7 @@ import type { Fetch } from './request-fetch.ts';
 import { type ClientEvents, type ClientQuestions, newClient } from './sdk-client.ts';
 import { SdkConnection } from './sdk-connection.ts';
 import { failureOf } from './sdk-failure.ts';
-import { SessionCheck, SessionLoss } from './session-loss.ts';
+import { isAboutSession, namesSession, refusesSession, SessionCheck, SessionLoss } from './session-loss.ts';
 import { keepResultsUntouched } from './untouched-results.ts';
 import type { UpstreamFetch } from './upstream-fetch.ts';
 
@@ -116,11 +116,19 @@ async function connectStdio(
   if (client.getProtocolEra() === 'modern') refuseRequests(transport, options.onNoise);
   client.autoOpenedSubscription?.closed.then(() => loss.lose(transport.end ?? subscriptionEnded));
   const { questions } = options;
+  const legacyCalls = new LegacyCalls(transport);
+  const check = new SessionCheck(loss, namesSession);
+  const { onmessage } = transport;
+  transport.onmessage = (message) => {
+    if (isJsonObject(message.error) && isAboutSession(String(message.error.message)))
+      void check.ask(() => client.ping({ timeout: pingMs }));
+    onmessage?.(message);
+  };
   return new SdkConnection(client, transport, loss, {
     limits,
     questions,
     onLogMessage: options.onLogMessage,
-    legacyCalls: new LegacyCalls(transport),
+    legacyCalls,
   });
 }
 
@@ -172,7 +180,7 @@ async function openHttp(
   options: ConnectOptions,
 ): Promise<ServerConnection> {
   const loss = new SessionLoss();
-  const check = new SessionCheck(loss);
+  const check = new SessionCheck(loss, refusesSession);
   let refusal: SignalboxError | undefined;
   const connections = lazyUpstreamFetch();
   const transport = httpTransport(

@@ -26,10 +26,13 @@ export class SessionLoss {
  */
 export class SessionCheck {
   readonly #loss: SessionLoss;
+  readonly #saysUnknown: (failure: Failure) => boolean;
   #isAsking = false;
 
-  constructor(loss: SessionLoss) {
+  /** `saysUnknown` returns true for a failure of `ping` that means that the session is unknown. */
+  constructor(loss: SessionLoss, saysUnknown: (failure: Failure) => boolean) {
     this.#loss = loss;
+    this.#saysUnknown = saysUnknown;
   }
 
   /** Asks by `ping`, unless an answer is awaited already. */
@@ -39,15 +42,19 @@ export class SessionCheck {
     try {
       await ping();
     } catch (thrown) {
-      if (saysUnknown(failureOf(thrown))) this.#loss.lose('the server does not know the session any more');
+      if (this.#saysUnknown(failureOf(thrown)))
+        this.#loss.lose('the server does not know the session any more');
     } finally {
       this.#isAsking = false;
     }
   }
 }
 
-/** A server that does not know the method knows the session. One that is late or overloaded may know it. */
-function saysUnknown(failure: Failure): boolean {
+/**
+ * Reads the failure of a server behind HTTP. One that does not know the method knows the session. One that is late or overloaded may know
+ * it.
+ */
+export function refusesSession(failure: Failure): boolean {
   switch (failure.kind) {
     case 'answered':
       return failure.code !== ProtocolErrorCode.MethodNotFound && failure.retryAfterSeconds === undefined;
@@ -56,4 +63,16 @@ function saysUnknown(failure: Failure): boolean {
     default:
       return failure.kind === 'bad_answer';
   }
+}
+
+/**
+ * Reads the failure of a process, which may be a bridge to a server behind HTTP, such as mcp-remote. While that server can't be reached, the
+ * bridge fails, too, and may keep its session: only its words tell.
+ */
+export function namesSession(failure: Failure): boolean {
+  return failure.kind === 'answered' && isAboutSession(failure.reason);
+}
+
+export function isAboutSession(words: string): boolean {
+  return /\bsession\b/i.test(words);
 }
