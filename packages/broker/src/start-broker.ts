@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { isGroup, isPrivileged, limitsOf, SignalboxError, socketAddress } from '@signalbox/protocol';
-import { failuresOf } from '@signalbox/protocol/internal';
+import { failuresOf, nearestNames } from '@signalbox/protocol/internal';
 import { nameFor, type TlsPair } from '@signalbox/serving/tls';
 import { writeWhole } from '@signalbox/serving/whole-files';
 import type { AuditEvent, InboxStore, TokenRecord } from '@signalbox/store';
@@ -9,7 +9,6 @@ import { auditEvent } from './audit-event.ts';
 import type { GroupSettings } from './auth/groups.ts';
 import type { IdentityProvider } from './auth/identity-provider.ts';
 import { refuseName } from './auth/issuing-rules.ts';
-import { nearestNames } from './auth/nearest-names.ts';
 import { type SignIn, signIn, signInOf, signOut } from './auth/sign-ins.ts';
 import type { TokenRegistry } from './auth/token-registry.ts';
 import { refuseToken, type TokenRequest } from './auth/token-rules.ts';

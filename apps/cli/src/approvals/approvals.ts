@@ -10,7 +10,7 @@ import { toolLabel } from '@signalbox/protocol/tool-label';
 import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { stopRequested } from '../process/stop-signals.ts';
-import { count, printJson, printLines } from '../terminal/output.ts';
+import { count, printJson, printLines, printNotes } from '../terminal/output.ts';
 import { approvalLines, approvalTable, standingTable, watchLine } from './approval-lines.ts';
 
 const lookEveryMs = 1000;
@@ -81,22 +81,28 @@ async function watchApprovals(flags: ApprovalsFlags): Promise<void> {
   const stopped = new AbortController();
   void stopRequested().then(() => stopped.abort());
   await withClient(flags, async (connected) => {
+    connected.waits[Symbol.dispose]();
     const seen = new Map<string, Approval>();
+    let isAway = false;
+    /** Goes on while the orchestrator restarts. */
+    const whileAway = (thrown: unknown): Approval[] => {
+      if (!(thrown instanceof SignalboxError) || !(thrown.retryable || thrown.code === 'timed_out'))
+        throw thrown;
+      if (!isAway && !flags.json) printNotes(`signalbox: ${thrown.message}; trying again`);
+      isAway = true;
+      return [];
+    };
     if (!flags.json) printLines('watching the tool calls that wait for a person; Ctrl-C ends it');
     while (!stopped.signal.aborted) {
-      for (const approval of await changesSince(seen, connected, flags).catch(whileAway)) {
+      const changes = await changesSince(seen, connected, flags).catch(whileAway);
+      if (changes.length > 0) isAway = false;
+      for (const approval of changes) {
         if (flags.json) printJson({ approval });
         else printLines(watchLine(approval, Date.now()));
       }
       await delay(lookEveryMs, undefined, { signal: stopped.signal }).catch(() => {});
     }
   });
-}
-
-/** Goes on while the orchestrator restarts. */
-function whileAway(thrown: unknown): Approval[] {
-  if (thrown instanceof SignalboxError && (thrown.retryable || thrown.code === 'timed_out')) return [];
-  throw thrown;
 }
 
 /** Reads the approvals that are new, and those that have ended, and remembers which wait. */

@@ -1,6 +1,7 @@
 import { listTokens, queryOrchestrator, readManifest } from '@signalbox/client/operator';
 import { type ConnectedClient, openClient, ownAddress } from '../connection/connected-client.ts';
 import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts';
+import { WaitingNote } from '../connection/waiting-note.ts';
 import { listedRoles } from '../token/listed-roles.ts';
 
 /** The longest wait for the system, in milliseconds. With the start of this process, a shell waits about a second. */
@@ -42,7 +43,8 @@ export async function printNames(kind: string, words: readonly string[]): Promis
     const flags = connectionFlags(words);
     const connection = await resolveConnection(flags, process.env, { warn: () => {} });
     await using client = await openClient(connection, ownAddress(connection));
-    const names = (await readers[kind]?.({ client, connection }, flags)) ?? [];
+    const names =
+      (await readers[kind]?.({ client, connection, waits: new WaitingNote({ json: true }) }, flags)) ?? [];
     // A shell may read other characters as its own.
     const plain = new Set(names.filter((name) => /^\w[\w.:-]*$/.test(name)));
     process.stdout.write(

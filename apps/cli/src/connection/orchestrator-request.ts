@@ -4,6 +4,7 @@ import {
   queryOrchestrator,
 } from '@signalbox/client/operator';
 import { isAddress, SignalboxError } from '@signalbox/protocol';
+import { recipientText } from '../messages/why-waiting.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { type ConnectedClient, withClient } from './connected-client.ts';
 import type { ConnectionFlags } from './connection.ts';
@@ -18,10 +19,15 @@ export interface ToolsFlags extends ConnectionFlags, OrchestratorFlag {
   json?: boolean;
 }
 
-/** Returns the agent id of the orchestrator to ask. Throws `usage` if the option is not an agent id. */
-export function orchestratorOf({ connection }: ConnectedClient, flags: OrchestratorFlag): string {
-  const { orchestrator = connection.orchestrator } = flags;
-  if (isAddress(orchestrator)) return orchestrator;
+/**
+ * Returns the agent id of the orchestrator to ask, for which the command waits from now on. Throws `usage` if the option is not an agent id.
+ */
+export function orchestratorOf(connected: ConnectedClient, flags: OrchestratorFlag): string {
+  const { orchestrator = connected.connection.orchestrator } = flags;
+  if (isAddress(orchestrator)) {
+    connected.waits.for(() => recipientText(connected, orchestrator, 'to answer'));
+    return orchestrator;
+  }
   throw new SignalboxError('usage', `--orchestrator '${orchestrator}' is not an agent id`, {
     details: {
       hint: 'ids are lower-case, as in orchestrator; leave it out to take the one of the configuration',

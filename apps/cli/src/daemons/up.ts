@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '@signalbox/daemon/config';
 import { formatListenAddress } from '@signalbox/daemon/config/internal';
 import type { OrchestratorReport, ServerStart } from '@signalbox/daemon/orchestrator';
-import { SupervisedChild, type SupervisedOptions } from '@signalbox/daemon/supervisor';
+import { reportToSupervisor, SupervisedChild, type SupervisedOptions } from '@signalbox/daemon/supervisor';
 import { messageOf, parseBrokerAddress, SignalboxError } from '@signalbox/protocol';
 import type { Logger } from 'pino';
 import type { A2aReady } from '../a2a/serve.ts';
@@ -60,7 +60,7 @@ export async function up(flags: UpFlags): Promise<void> {
   const { file, dataDir, listen } = plan;
   if (flags.detach) {
     const { upDetached } = await import('./detached.ts');
-    return await upDetached(plan, flags);
+    return await upDetached(plan, startingText(plan), flags);
   }
   let onHangup = (): void | Promise<void> => {};
   const stop = stopRequested({ onHangup: () => void onHangup(), timeoutMs: stopChildrenMs });
@@ -92,7 +92,11 @@ export async function up(flags: UpFlags): Promise<void> {
   if (typeof broker === 'string') return;
   if (!flags.json) printLines(...brokerLines(broker, plan));
 
-  using starts = flags.json ? undefined : new ServerStarts(plan.started, (lines) => printLines(lines));
+  // With --json only `up --detach` is told, if it is the one that listens.
+  const tell = flags.json
+    ? (lines: string[]) => void reportToSupervisor({ progress: { lines } })
+    : (lines: string[]) => printLines(lines);
+  using starts = new ServerStarts(plan.started, tell);
   await using orchestratorChild = supervise<OrchestratorReport>(
     'orchestrator',
     log,
@@ -101,7 +105,7 @@ export async function up(flags: UpFlags): Promise<void> {
       ...(allowExposed ? ['--allow-exposed'] : []),
       ...(insecure ? ['--insecure'] : []),
     ],
-    { onProgress: (start) => starts?.take(start as unknown as ServerStart) },
+    { onProgress: (start) => starts.take(start as unknown as ServerStart) },
   );
   const socket = faceSocketOf(broker);
   await using faceChild = supervise<FaceReady>(
@@ -180,8 +184,8 @@ export async function up(flags: UpFlags): Promise<void> {
       '',
       ...nextLines(orchestrator, plan.where),
     );
-    starts?.reported(orchestrator);
   }
+  starts.reported(orchestrator);
   using _memory = returnIdleMemory(logInto(log, 'debug'));
   log.info({ reason: await stop }, 'stopping');
 }
@@ -354,10 +358,15 @@ function portOf({ url }: Pick<BrokerReady, 'url'>): number {
 function brokerLines(broker: BrokerReady, { file, servers, searched }: Omit<UpPlan, 'configs'>): string[] {
   return [
     `broker ready at ${addressesOf(broker)}, data in ${broker.data}`,
-    file === undefined
-      ? `running without MCP servers: ${searched}`
-      : `starting ${count(servers.length, 'MCP server')} from ${file}${servers.length > 0 ? `: ${servers.join(', ')}` : ''} …`,
+    startingText({ servers, searched, ...(file !== undefined && { file }) }),
   ];
+}
+
+/** Says which servers are started and from which file, or that there is none. */
+function startingText({ file, servers, searched }: Pick<UpPlan, 'file' | 'servers' | 'searched'>): string {
+  return file === undefined
+    ? `running without MCP servers: ${searched}`
+    : `starting ${count(servers.length, 'MCP server')} from ${file}${servers.length > 0 ? `: ${servers.join(', ')}` : ''} …`;
 }
 
 function nextLines({ roles, url }: OrchestratorReport, where: readonly string[]): string[] {

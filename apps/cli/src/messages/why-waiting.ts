@@ -1,6 +1,7 @@
 import type { BrokerClient } from '@signalbox/client';
 import { agentSummaries } from '@signalbox/client/operator';
 import { agentOf, isGroup, isReservedName, type RecipientState, SignalboxError } from '@signalbox/protocol';
+import type { ConnectedClient } from '../connection/connected-client.ts';
 import { hasAgentEnvironment } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, oneLine } from '../terminal/output.ts';
@@ -47,6 +48,13 @@ async function whyAgentWaits(client: BrokerClient, to: string): Promise<WhyWaiti
     ...(to === agent && { ...(reads !== undefined && { reads }), ...(unread !== undefined && { unread }) }),
     ...(failing && { failing }),
   };
+}
+
+/** Says that a command waits for a recipient to do something, with the reasons why that may take long. */
+export async function recipientText({ client }: ConnectedClient, to: string, todo: string): Promise<string> {
+  if (client.state.name !== 'ready') return `the broker at ${client.url}, to which the connection is lost`;
+  const reasons = whyWaitingLines(to, await whyWaiting(client, to), Date.now());
+  return [`${to} ${todo}`, ...reasons].join('; ');
 }
 
 /** Adds to the refusal of an unknown agent or group what to do. Any other thrown value is returned as it is. */

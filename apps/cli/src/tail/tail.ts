@@ -45,6 +45,7 @@ export async function tail(flags: TailFlags): Promise<void> {
     });
     const started = await Promise.race([following, stop]);
     if (typeof started === 'string') return;
+    connected.waits[Symbol.dispose]();
     using events = started;
     if (json) printJson({ what: 'following', url: client.url, agent: about ?? null });
     else printLines(`following ${about ?? 'all agents'} at ${client.url}; Ctrl-C ends it`);

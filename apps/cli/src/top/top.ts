@@ -34,8 +34,10 @@ export async function top({ by, since, ...flags }: TopFlags): Promise<void> {
       );
     }
     const lines = async () => topLines(await read(), connected.client.url, lastMs);
-    if (process.stdout.isTTY) await live(connected, () => lines().catch(whileAway));
-    else printLines(await lines());
+    if (process.stdout.isTTY) {
+      connected.waits[Symbol.dispose]();
+      await live(connected, () => lines().catch(whileAway));
+    } else printLines(await lines());
   });
 }
 

@@ -29,7 +29,7 @@ export const host: LastStep = {
     };
   },
   make({ host, approvals, holds, callTimeoutMs, fault }) {
-    return async (call) => {
+    return (call) => {
       const { request, body, tracked, route, read, approval, subject } = call;
       const patienceMs = request.remainingMs();
       const timeoutMs = Math.min(
@@ -39,7 +39,7 @@ export const host: LastStep = {
       if (timeoutMs <= 0) return { error: neverStarted(request) };
       if (approval) approvals?.started(approval);
       tracked.running(call.server);
-      return await host.call(route, read.args, {
+      return host.call(route, read.args, {
         fits: read.fits,
         signal: request.cancellation,
         timeoutMs,
