@@ -1,5 +1,5 @@
 import type { Client, StreamableHTTPClientTransport, Transport } from '@modelcontextprotocol/client';
-import { isJsonObject, SignalboxError, workerFaceCapability } from '@signalbox/protocol';
+import { SignalboxError, workerFaceCapability } from '@signalbox/protocol';
 import { within } from '@signalbox/serving';
 import type { HttpServerConfig, StdioServerConfig } from '../config/server-config.ts';
 import { listLimitsOf } from '../inventory/tool-filter.ts';
@@ -116,14 +116,10 @@ async function connectStdio(
   if (client.getProtocolEra() === 'modern') refuseRequests(transport, options.onNoise);
   client.autoOpenedSubscription?.closed.then(() => loss.lose(transport.end ?? subscriptionEnded));
   const { questions } = options;
-  const legacyCalls = new LegacyCalls(transport);
   const check = new SessionCheck(loss, namesSession);
-  const { onmessage } = transport;
-  transport.onmessage = (message) => {
-    if (isJsonObject(message.error) && isAboutSession(String(message.error.message)))
-      void check.ask(() => client.ping({ timeout: pingMs }));
-    onmessage?.(message);
-  };
+  const legacyCalls = new LegacyCalls(transport, (words) => {
+    if (isAboutSession(words)) void check.ask(() => client.ping({ timeout: pingMs }));
+  });
   return new SdkConnection(client, transport, loss, {
     limits,
     questions,

@@ -7,7 +7,6 @@ import {
 } from '@modelcontextprotocol/server';
 import {
   bodyLimits,
-  isJsonObject,
   JsonLineReader,
   jsonLine,
   jsonProblem,
@@ -175,8 +174,9 @@ export class StdioTransport implements Transport {
         this.#refuse(line, `the call ${repeatedNameText(twice)}`);
         return;
       }
-      dropAbsent(message);
-      if ('method' in message && message.params !== undefined && !isJsonObject(message.params)) {
+      if (line.includes('null')) dropAbsent(message);
+      const params: unknown = 'method' in message ? message.params : undefined;
+      if (params !== undefined && (typeof params !== 'object' || Array.isArray(params))) {
         this.#refuse(line, 'params must be an object, or left out');
         return;
       }
