@@ -37,12 +37,8 @@ export async function printTimeline(flags: HistoryFlags): Promise<void> {
     ...(correlation !== undefined && { correlationId: correlation }),
   };
   const { groups, more, callsMissing, texts } = await withClient(flags, async (connected) => {
-<<<<<<< HEAD
-    const timeline = await readTimeline(connected.client, orchestratorOf(connected, flags), query);
-    if (about !== undefined && timeline.groups.length === 0) await requireKnownAgent(connected.client, about);
-=======
     const timeline = await readTimeline(connected.client, await orchestratorOf(connected, flags), query);
->>>>>>> fast
+    if (about !== undefined && timeline.groups.length === 0) await requireKnownAgent(connected.client, about);
     return { ...timeline, texts: await textsOf(timeline.groups, connected.client) };
   });
   if (callsMissing) {

@@ -42,25 +42,13 @@ export async function listPrompts(flags: McpContentListFlags): Promise<void> {
 
 async function manifestFor(flags: McpContentListFlags): Promise<Manifest> {
   const { role } = flags;
-<<<<<<< HEAD
   return await withClient(flags, async (connected) => {
-    const orchestrator = orchestratorOf(connected, flags);
+    const orchestrator = await orchestratorOf(connected, flags);
     const manifest = await readManifest(connected.client, orchestrator, role === undefined ? {} : { role });
     const warning = role === undefined ? undefined : await askedRole(connected, flags, role);
     if (warning !== undefined && !flags.json) printNotes(`signalbox: ${warning}`);
     return manifest;
   });
-=======
-  return await withClient(
-    flags,
-    async (connected) =>
-      await readManifest(
-        connected.client,
-        await orchestratorOf(connected, flags),
-        role === undefined ? {} : { role },
-      ),
-  );
->>>>>>> fast
 }
 
 function whose({ role }: McpContentListFlags): string {

@@ -103,7 +103,7 @@ const brokerKeys = z.strictObject({
     .array(originSchema)
     .optional()
     .describe(
-      'addresses under which web pages and, through a proxy, clients reach the broker, as in https://signalbox.example.com',
+      'addresses under which web pages and, through a proxy, clients reach the broker and worker.http, as in https://signalbox.example.com',
     ),
   keepBodies: keepBodiesSchema
     .optional()
