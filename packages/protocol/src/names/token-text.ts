@@ -130,12 +130,14 @@ export function tokenFileFault(text: string, exists: (path: string) => boolean):
   const lines = text.trim().split(/\s*\n\s*/);
   if (lines[0] === '') return 'is empty';
   if (/[^\P{Cc}\s]|\ufffd/u.test(text)) return 'is no text';
-  if (lines.filter((line) => line.startsWith('sbx_') || isJwt(line)).length > 1) return 'holds several tokens';
+  if (lines.filter((line) => line.startsWith('sbx_') || isJwt(line)).length > 1)
+    return 'holds several tokens';
   const file = parseTokenFile(text);
   if (!file && lines.length === 2 && !/\s/.test(lines[0]!))
     return 'is cut or wrong in its second line, which is no address of a broker';
   if (!file) return 'does not hold one token';
-  if (file.token.startsWith('eyJ') && !isJwt(file.token)) return 'is cut: its token is no whole JSON Web Token';
+  if (file.token.startsWith('eyJ') && !isJwt(file.token))
+    return 'is cut: its token is no whole JSON Web Token';
   const fault = tokenFault(file.token);
   const last = file.url?.split(',').at(-1);
   if (fault !== undefined || last === undefined || /\n[^\S\n]*$/.test(text)) return fault;

@@ -18,8 +18,8 @@ import {
   readJson,
   SignalboxError,
   type TokenFile,
-  tokenFileFault,
   type Tool,
+  tokenFileFault,
 } from '@signalbox/protocol';
 import type { CallResult } from '../executor/call-result.ts';
 import { type ExecutorOptions, McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
@@ -115,7 +115,10 @@ async function readTokenFile(file: string): Promise<TokenFile> {
   }
   const fault = tokenFileFault(text, existsSync);
   if (fault !== undefined)
-    throw usage(`the token file ${file} ${fault}`, `signalbox token issue --out ${file} --force writes it again`);
+    throw usage(
+      `the token file ${file} ${fault}`,
+      `signalbox token issue --out ${file} --force writes it again`,
+    );
   return parseTokenFile(text)!;
 }
 
