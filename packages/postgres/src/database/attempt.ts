@@ -21,7 +21,12 @@ export interface Transaction {
   query<Row extends object>(statement: Statement, values?: readonly Value[]): Promise<Row[]>;
   /** Sends a statement whose rows don't matter. If it fails, the transaction fails. */
   write(statement: Statement, values?: readonly Value[]): void;
-  /** The same for several statements without values. */
+  /**
+   * Sends a statement that fails if the transaction may not continue. Then the commit need not wait for the answer to the first statement:
+   * if the change waits for no answer either, the whole transaction is one round trip.
+   */
+  guard(statement: Statement, values: readonly Value[]): void;
+  /** The same as {@link write} for several statements without values. */
   script(text: string): void;
 }
 
@@ -43,6 +48,7 @@ export class Attempt<T> {
   async run(change: (transaction: Transaction) => Promise<T>): Promise<T> {
     const connection = this.#connection;
     const first = this.#first;
+    let isGuarded = false;
     this.#send(Promise.all(connection.beginning.map((statement) => connection.send(statement))));
     if (first)
       this.#send(
@@ -60,10 +66,14 @@ export class Attempt<T> {
           return (await answer).rows as never;
         },
         write: (statement, values) => this.#send(connection.send(statement, values)),
+        guard: (statement, values) => {
+          isGuarded = true;
+          this.#send(connection.send(statement, values));
+        },
         script: (text) => this.#send(connection.run(text)),
       });
       // Nothing is committed before it is known that the transaction may continue.
-      await Promise.all(this.#sent.slice(0, first ? 2 : 1));
+      if (!isGuarded) await Promise.all(this.#sent.slice(0, first ? 2 : 1));
       this.result = { value };
     } catch (thrown) {
       await Promise.allSettled(this.#sent);
