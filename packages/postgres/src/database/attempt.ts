@@ -26,11 +26,14 @@ export interface Transaction {
    * if the change waits for no answer either, the whole transaction is one round trip.
    */
   guard(statement: Statement, values: readonly Value[]): void;
+  /** Makes the commit quick. A crash of the server may undo the transaction until a later one is committed that is not quick. */
+  beQuick(): void;
   /** The same as {@link write} for several statements without values. */
   script(text: string): void;
 }
 
 const commit = statementOf('COMMIT', 'COMMIT');
+const noSync = statementOf('', 'SET LOCAL synchronous_commit = off');
 
 /** One attempt at a transaction. */
 export class Attempt<T> {
@@ -39,6 +42,8 @@ export class Attempt<T> {
   readonly #sent: Promise<unknown>[] = [];
   /** The value that the change returned, from the moment when the commit was sent until the commit is known to have failed. */
   result: { value: T } | undefined;
+  /** True if a crash of the server may undo the transaction although it was committed. */
+  isQuick = false;
 
   constructor(connection: Connection, first?: FirstStatement) {
     this.#connection = connection;
@@ -69,6 +74,10 @@ export class Attempt<T> {
         guard: (statement, values) => {
           isGuarded = true;
           this.#send(connection.send(statement, values));
+        },
+        beQuick: () => {
+          this.isQuick = true;
+          this.#send(connection.send(noSync));
         },
         script: (text) => this.#send(connection.run(text)),
       });

@@ -73,7 +73,7 @@ export interface Mark {
   readonly statement: FirstStatement;
   /** Tells whether the transaction was committed. Waits until the server knows. */
   isSet(connection: Connection): Promise<boolean>;
-  /** Notes that the transaction was committed. */
+  /** Notes that the transaction was committed, and that no crash of the server undoes it. */
   confirmed(): void;
 }
 
@@ -230,7 +230,7 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 
   /**
-   * Runs changes in one transaction, after the earlier ones. They are durable when this resolves. If it rejects, nothing is changed, with
+   * Runs changes in one transaction, after the earlier ones. They are durable when this resolves, unless `change` makes them quick. If it rejects, nothing is changed, with
    * one exception: if it rejects with `store_unavailable` after the connection was lost during the commit, either all or nothing is
    * changed. Changes of a broker whose incarnation has ended are refused. `change` may run several times.
    */
@@ -241,13 +241,18 @@ export class PostgresDatabase implements AsyncDisposable {
       if (!incarnation) throw new Error('the broker has no incarnation');
       if (!notes) this.#unnoted++;
       const mark = incarnation.nextMark();
+      let last: Attempt<T> | undefined;
       try {
         const value = await this.#run(
-          (connection) => new Attempt<T>(connection, mark.statement),
+          (connection) => {
+            last = new Attempt<T>(connection, mark.statement);
+            return last;
+          },
           change,
           (connection) => mark.isSet(connection),
         );
-        mark.confirmed();
+        // A database that lacks a confirmed transaction counts as restored.
+        if (!last?.isQuick) mark.confirmed();
         notes?.onCommitted?.();
         return value;
       } catch (thrown) {

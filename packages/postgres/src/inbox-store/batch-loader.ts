@@ -161,7 +161,7 @@ export class BatchLoader {
 
   /** Makes the rows that a transaction needs to lock, in an earlier transaction. They need not survive a crash. */
   async make(transaction: Transaction, plan: BatchPlan): Promise<void> {
-    transaction.script('SET LOCAL synchronous_commit = off');
+    transaction.beQuick();
     transaction.write(this.#makeInboxes, [[...plan.ensured].sort()]);
     transaction.write(this.#makeAgents, [[...plan.ensuredAgents].sort()]);
   }
