@@ -43,6 +43,7 @@ export class RememberedRows {
   }
 
   #forget(): void {
+    if (this.#lastEpoch === undefined) return;
     this.#lastEpoch = undefined;
     this.#lastNumber = undefined;
     for (const rows of [this.#inboxes, this.#agents, this.#pairs, this.#messages]) rows.clear();
