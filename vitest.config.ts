@@ -34,6 +34,8 @@ export default defineConfig({
     isolate: false,
     // Most tests wait for other processes: three workers for each of two cores keep the cores busy.
     maxWorkers: 6,
+    // A second run finds its modules transformed.
+    fsModuleCache: true,
     sequence: { sequencer: LongFilesFirst },
     // The many processes that the tests start find their code compiled.
     env: {

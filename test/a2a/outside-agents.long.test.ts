@@ -1,10 +1,15 @@
-import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { ways } from '../support/a2a/a2a-client.ts';
-import { answerIn, showThatMessagesAreAskedOnce } from '../support/a2a/asked-once.ts';
-import { ask, startOutsideStage, tokenFile } from '../support/a2a/outside-stage.ts';
+import {
+  answerIn,
+  ask,
+  refusedOptions,
+  showThatMessagesAreAskedOnce,
+  showThatOptionsAreRefused,
+  startOutsideStage,
+  tokenFile,
+} from '../support/a2a/outside-stage.ts';
 import { startPeer } from '../support/a2a/peer.ts';
-import { signalbox } from '../support/cli/command-line.ts';
 import { eventsOf } from '../support/serve/serve-command.ts';
 
 /** The points at which `serve` dies, and how often the agent runs the message then: if it keeps its tasks, and if it forgets them. */
@@ -163,36 +168,10 @@ test('Ends without an answer, large answers and parts that are no text are told 
   expect(await peer.texts()).toHaveLength(5);
 });
 
-test.each([
-  [['--a2a', 'ftp://127.0.0.1/'], '--a2a needs an address with http:// or https://'],
-  [['--a2a', 'https://me:secret@example.com/'], '--a2a needs an address'],
-  [
-    ['--a2a', 'https://agents.example/', '--a2a-allow', 'http://api.example', '--a2a-token-file', 'TOKEN'],
-    'the token would go to http://api.example',
-  ],
-  [
-    ['--a2a', 'https://agents.example/', '--a2a-allow', 'https://api.example/x'],
-    "--a2a-allow: 'https://api.example/x' is no origin",
-  ],
-  [['--a2a', 'https://agents.example/', '--a2a-token-file', '/nowhere'], '--a2a-token-file: ENOENT'],
-  [
-    ['--a2a', 'https://agents.example/', '--permissions', 'ask'],
-    '--permissions is for a program on this machine',
-  ],
-  [['--a2a', 'https://agents.example/', '--', 'claude', '-p'], 'a command is for a program on this machine'],
-  [['--a2a-allow', 'https://agents.example', '--', 'cat'], '--a2a-allow is for an agent of another system'],
-  [[], 'which program takes the turns?'],
-])('worker serve %j is refused before anything connects.', async (args, message) => {
-  await using folder = await tempDir();
-  const token = await tokenFile(folder.path, 'secret');
-  const { code, stderr } = await signalbox(
-    ['worker', 'serve', '--agent', 'weather', ...args.map((one) => (one === 'TOKEN' ? token : one))],
-    { cwd: folder.path },
-  );
-  expect(stderr).toContain(message);
-  expect(stderr).not.toContain('secret@');
-  expect(code).not.toBe(0);
-});
+test.each(refusedOptions.slice(1))(
+  'worker serve %j is refused before anything connects.',
+  showThatOptionsAreRefused,
+);
 
 test('Messages wait while the agent is away or refuses the token, and the reason is told.', async () => {
   await using stage = await startOutsideStage();

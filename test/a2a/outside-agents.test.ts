@@ -1,10 +1,14 @@
-import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { ways } from '../support/a2a/a2a-client.ts';
-import { answerIn, showThatMessagesAreAskedOnce } from '../support/a2a/asked-once.ts';
-import { ask, startOutsideStage, tokenFile } from '../support/a2a/outside-stage.ts';
+import {
+  answerIn,
+  ask,
+  refusedOptions,
+  showThatMessagesAreAskedOnce,
+  showThatOptionsAreRefused,
+  startOutsideStage,
+} from '../support/a2a/outside-stage.ts';
 import { startPeer } from '../support/a2a/peer.ts';
-import { signalbox } from '../support/cli/command-line.ts';
 import { eventsOf } from '../support/serve/serve-command.ts';
 
 test.each(ways.slice(0, 1))(
@@ -68,19 +72,7 @@ test('A withdrawn ask and the time limit cancel the task; a stop of serve leaves
   expect(await peer.canceled()).toHaveLength(1);
 });
 
-test.each([
-  [
-    ['--a2a', 'http://agents.example/', '--a2a-token-file', 'TOKEN'],
-    'the token would go to http://agents.example without encryption',
-  ],
-])('worker serve %j is refused before anything connects.', async (args, message) => {
-  await using folder = await tempDir();
-  const token = await tokenFile(folder.path, 'secret');
-  const { code, stderr } = await signalbox(
-    ['worker', 'serve', '--agent', 'weather', ...args.map((one) => (one === 'TOKEN' ? token : one))],
-    { cwd: folder.path },
-  );
-  expect(stderr).toContain(message);
-  expect(stderr).not.toContain('secret@');
-  expect(code).not.toBe(0);
-});
+test.each(refusedOptions.slice(0, 1))(
+  'worker serve %j is refused before anything connects.',
+  showThatOptionsAreRefused,
+);

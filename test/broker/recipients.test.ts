@@ -25,7 +25,7 @@ describe('a message to a name that nobody has', () => {
       code: 'unknown_recipient',
       field: 'to',
       retryable: false,
-      message: "no agent 'roza' has a token or ever connected; did you mean 'rosa' or 'rose'?",
+      message: "no agent 'roza' has a token or ever connected; did you mean 'rosa'?",
     });
     const far = await refused(alice, 'somebody-else#sub', '2');
     expect(far.message).toBe("no agent 'somebody-else' has a token or ever connected");

@@ -36,7 +36,16 @@ test('Below the folder of a configuration no command needs an option, and an age
   expect(jsonOf(await signalbox(['inbox', ...rosa], away))).toEqual({ messages: [] });
   const variable = { SIGNALBOX_CONFIG: join(workspace.directory, 'signalbox.yaml') };
   const byVariable = await signalbox(['servers', '--json'], { ...away, env: variable });
-  expect(jsonOf(byVariable)).toEqual({ servers: [], holds: [] });
+  expect(jsonOf(byVariable)).toEqual({ servers: [], holds: [], hosts: [] });
+});
+
+test('ps and token list say that they are about another system than that of the file they were given.', async () => {
+  const other = join(below, 'other.yaml');
+  await writeFile(other, `broker: { data: ${JSON.stringify(join(workspace.directory, 'state'))} }\n`);
+  for (const command of ['ps', 'token list']) {
+    const run = await inFolderBelow([...command.split(' '), '--config', other]);
+    expect(run, command).toMatchObject({ code: 0, stderr: expect.stringContaining('and not about') });
+  }
 });
 
 const plain = { command: process.execPath, args: [namedToolsServer, 'look'] };

@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { jsonOf } from '../support/cli/command-line.ts';
@@ -35,4 +35,40 @@ test('up --detach returns when all is ready, and down ends it with all its proce
   expect(ended.ended).toEqual(expect.arrayContaining([up.pid, up.broker.pid, up.orchestrator.pid]));
   expect([up.pid, ...running].filter(isRunning)).toEqual([]);
   expect(await site.run('down', '--data', './state')).toMatchObject({ code: 0 });
+});
+
+test('up --detach tells a person which servers start and which fail meanwhile, or that there is no configuration.', async () => {
+  const broken = { command: process.execPath, args: ['-e', 'process.exit(3)'] };
+  await using site = await project({ broker, mcpServers: { plain, broken } });
+  const up = await site.run('up', '--detach');
+  expect(up.stdout).toMatch(/^signalbox up is ready, as process /);
+  expect(up.stderr).toMatch(/^starting 2 MCP servers from .*signalbox\.yaml: plain, broken …\n/);
+  expect(up.stderr).toContain('\nbroken failed to start: ');
+  await site.run('down');
+
+  rmSync(join(site.cwd, 'signalbox.yaml'));
+  const bare = await site.run('up', '--detach', '--data', './state', '--listen', '127.0.0.1:0');
+  expect(bare.stderr).toMatch(/^running without MCP servers: there is no signalbox\.yaml here, .*\n$/);
+  expect(await site.run('down', '--data', './state')).toMatchObject({ code: 0 });
+});
+
+test('A second broker, orchestrator, bridge or up beside a running up says which process it is, since when, and what to do.', async () => {
+  const a2a = { listen: '127.0.0.1:0', agents: { walt: { description: 'waits' } }, roles: ['outside'] };
+  await using site = await project({ broker, a2a, roles: { outside: { tools: [] } } });
+  const up = jsonOf(await site.run('up', '--detach', '--json')) as Detached;
+  const kept = `runs already, on ${site.data} (signalbox up, process ${up.pid}, since `;
+  const cure = `end it: signalbox down --data ${site.data}`;
+  for (const [program, words] of Object.entries({
+    'the broker of ': ['broker'],
+    'an orchestrator': ['orchestrator'],
+    'a bridge to clients of A2A': ['a2a', 'serve', '--listen', '127.0.0.1:0'],
+    [`the broker of ${join(site.cwd, 'signalbox.yaml')}`]: ['up'],
+  })) {
+    const second = await site.run(...words);
+    expect(second).toMatchObject({ code: 1, stdout: '' });
+    expect(second.stderr).toMatch(new RegExp(`^signalbox: ${program}`));
+    expect(second.stderr).toContain(kept);
+    expect(second.stderr).toContain(cure);
+    expect(second.stderr).not.toContain('database is locked');
+  }
 });

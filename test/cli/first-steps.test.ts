@@ -1,8 +1,15 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { queryOrchestrator } from '@signalbox/client/operator';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { jsonOf } from '../support/cli/command-line.ts';
-import { everythingText, startWorkspace } from '../support/cli/workspace.ts';
+import { everythingText, startWorkspace, type Workspace } from '../support/cli/workspace.ts';
+
+let shared: Workspace;
+beforeAll(async () => {
+  shared = await startWorkspace(everythingText);
+});
+afterAll(() => shared?.[Symbol.asyncDispose]());
 
 /** The configuration with one server, and a pattern with a typo. */
 const mistyped = (): string => everythingText().replace('mcp_everything__echo', 'everything:ehco');
@@ -25,15 +32,20 @@ test('A pattern of a role that matches nothing is told as long as it stands, and
   config.roles.researcher.tools = ['everything:echo', 'hanging:*'];
   await writeFile(file, JSON.stringify(config));
   // The change is put in force by itself.
-  await vi.waitFor(
-    async () => expect((await workspace.run(['tools', 'matrix'])).stderr).toBe('hanging is still starting\n'),
-    { timeout: 60_000, interval: 250 },
-  );
-  expect((await workspace.run(['tools', 'matrix'])).stdout).toContain('everything:echo');
+  await using operator = await workspace.operator();
+  const starting = async () =>
+    (await queryOrchestrator(operator, 'orchestrator', { op: 'matrix' })).not_ready?.map(
+      ({ server }) => server,
+    );
+  await expect.poll(starting).toEqual(['hanging']);
+  expect(await workspace.run(['tools', 'matrix'])).toMatchObject({
+    stdout: expect.stringContaining('everything:echo'),
+    stderr: 'hanging is still starting\n',
+  });
 });
 
 test('explain takes the name of an agent for its role, and asks which of several roles is meant.', async () => {
-  await using workspace = await startWorkspace(everythingText);
+  const workspace = shared;
   const explain = ['tools', 'explain', 'rosa', 'everything:echo'];
   // Every object has a member with the second name.
   for (const agent of ['rosa', 'constructor']) {
@@ -54,12 +66,11 @@ test('explain takes the name of an agent for its role, and asks which of several
 });
 
 test('A command says that it is about another system, that a label has no servers, and that a token is cut.', async () => {
-  await using workspace = await startWorkspace(everythingText);
-  const { directory, run } = workspace;
+  const { directory, run } = shared;
   await writeFile(join(directory, 'other.yaml'), 'broker: { data: ./state }\n');
   const other =
     /this is about the system of .*signalbox\.yaml, which runs on .*state, and not about .*other\.yaml/;
-  for (const command of ['ps', 'tools matrix', 'token list', 'holds']) {
+  for (const command of ['tools matrix', 'holds']) {
     const there = await run([...command.split(' '), '--config', 'other.yaml', '--json']);
     expect(there, command).toMatchObject({ code: 0, stderr: expect.stringMatching(other) });
     expect(await run([...command.split(' '), '--json']), command).toMatchObject({ code: 0, stderr: '' });
@@ -69,7 +80,7 @@ test('A command says that it is about another system, that a label has no server
     code: 0,
     stderr: expect.stringMatching(/does not name the label 'gpu', .*hosts: \{ gpu: \[SERVER\] \}/),
   });
-  const { env } = await workspace.agent('rosa', 'researcher');
+  const { env } = await shared.agent('rosa', 'researcher');
   const whole = (await readFile(env.SIGNALBOX_TOKEN_FILE!, 'utf8')).trim();
   const faults = {
     [whole.slice(0, -5)]: 'is cut: 5 of the 43 characters behind ~ are missing',
@@ -85,8 +96,7 @@ test('A command says that it is about another system, that a label has no server
 });
 
 test('An empty configuration is right for a new system, and wrong for the one that runs with roles.', async () => {
-  await using workspace = await startWorkspace(everythingText);
-  const { directory, run } = workspace;
+  const { directory, run } = shared;
   const text = `broker: { data: ./state, listen: '127.0.0.1:0' }\n`;
   await writeFile(join(directory, 'signalbox.yaml'), text);
   const refused = await run(['config', 'check']);

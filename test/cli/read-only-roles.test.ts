@@ -1,6 +1,8 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { connectBroker, requestAddress } from '@signalbox/client';
+import { queryOrchestrator, readManifest } from '@signalbox/client/operator';
 import { expect, test } from 'vitest';
 import { jsonOf } from '../support/cli/command-line.ts';
 import { startWorkspace } from '../support/cli/workspace.ts';
@@ -40,19 +42,27 @@ test('A role by annotations has the read-only tools of pinned servers alone, and
     });
   });
   const operator = (...args: string[]) => workspace.run([...args, '--data', 'state']);
+  await using client = await workspace.operator();
   const listed = async (): Promise<string[]> => {
-    const { tools } = jsonOf(await operator('tools', 'list', '--role', 'reader', '--json')) as {
-      tools: { name: string }[];
-    };
+    const { tools = [] } = await readManifest(client, 'orchestrator', { role: 'reader' });
     return tools.map(({ name }) => name);
   };
   const ann = await workspace.agent('ann', 'reader');
-  const call = (name: string) => workspace.run(['tools', 'call', name, '{}'], ann.env);
-  expect(await listed()).toEqual(['mcp_notes__read']);
-  expect(await call('mcp_notes__read')).toMatchObject({ code: 0 });
+  const token = (await readFile(ann.env.SIGNALBOX_TOKEN_FILE!, 'utf8')).trim();
+  const { url } = workspace.ready.broker;
+  await using reader = await connectBroker({ url, token, agent: requestAddress('ann') });
+  /** Calls a tool, and resolves with the reply as text. */
+  const call = async (tool: string): Promise<string> => {
+    const asked = { op: 'call', tool, arguments: {} };
+    const outcome = await reader.request('orchestrator', 'mcp_request', asked, { timeoutMs: 60_000 });
+    return JSON.stringify(outcome.status === 'completed' ? outcome.reply.json : outcome);
+  };
+  const list = await operator('tools', 'list', '--role', 'reader', '--json');
+  expect(jsonOf(list)).toMatchObject({ tools: [{ name: 'mcp_notes__read' }] });
+  expect(await call('mcp_notes__read')).toContain('"result"');
   for (const name of ['mcp_notes__lie', 'mcp_loose__read'])
-    expect((await call(name)).stderr, name).toContain('is not allowed');
-  expect((await call('mcp_absent__read')).stderr).toContain("server 'absent' has not listed its tools yet");
+    expect(await call(name), name).toContain('is not allowed');
+  expect(await call('mcp_absent__read')).toContain("server 'absent' has not listed its tools yet");
   const why = await operator('tools', 'explain', 'reader', 'loose:read');
   expect(why.stdout).toContain('definitions: pin');
   const checked = await workspace.run(['config', 'check', '--config', 'signalbox.yaml']);
@@ -60,9 +70,10 @@ test('A role by annotations has the read-only tools of pinned servers alone, and
 
   // The server grants itself rights: a tool turns read-only, and a new one says so, too.
   await write('notes', [tool('read', true), tool('erase', true), tool('lie', false), tool('more', true)]);
-  expect(await operator('servers', 'reload', 'notes')).toMatchObject({ code: 0 });
+  const reload = () => queryOrchestrator(client, 'orchestrator', { op: 'reload', server: 'notes' });
+  await reload();
   expect(await listed()).toEqual(['mcp_notes__read']);
-  expect((await call('mcp_notes__more')).stdout).toBe('');
+  expect(await call('mcp_notes__more')).not.toContain('"result"');
   const builder = await workspace.agent('bea', 'builder');
   const told = await workspace.run(['tools', 'call', 'notes:erase', '{}'], builder.env);
   expect(told.stderr).toContain('has changed its definition');
@@ -72,11 +83,11 @@ test('A role by annotations has the read-only tools of pinned servers alone, and
   const [, seen = ''] = /--seen (\S+)/.exec(diff.stdout) ?? [];
   expect(await operator('servers', 'accept', 'notes', '--seen', seen)).toMatchObject({ code: 0 });
   expect((await listed()).toSorted()).toEqual(['mcp_notes__erase', 'mcp_notes__more', 'mcp_notes__read']);
-  expect(await call('notes:erase')).toMatchObject({ code: 0 });
+  expect(await workspace.run(['tools', 'call', 'notes:erase', '{}'], ann.env)).toMatchObject({ code: 0 });
 
   // What is read-only no more is withheld, too.
   await write('notes', [tool('read', true), tool('erase', false), tool('more', true)]);
-  expect(await operator('servers', 'reload', 'notes')).toMatchObject({ code: 0 });
+  await reload();
   expect((await listed()).toSorted()).toEqual(['mcp_notes__more', 'mcp_notes__read']);
   const matrix = jsonOf(await operator('tools', 'matrix', '--json')) as {
     tools: { tool: string; may: string[] }[];

@@ -102,7 +102,14 @@ test('tools list --role shows operators the tools of any role, and refuses every
   const own = jsonOf(await workspace.run(['tools', 'list', '--json'], researcher.env));
   expect(jsonOf(await as('researcher'))).toEqual(own);
   expect(jsonOf(await as('sandbox'))).toMatchObject({ tools: [] });
-  expect(jsonOf(await as('researchr'))).toMatchObject({
+  for (const list of ['tools', 'resources', 'prompts']) {
+    const misspelt = await workspace.run([list, 'list', '--role', 'researchr']);
+    expect(misspelt).toMatchObject({ code: 2, stdout: '' });
+    expect(misspelt.stderr).toContain("did you mean 'researcher'?");
+  }
+  // A role that only a token has is no misspelling.
+  await workspace.agent('old-1', 'researchers');
+  expect(jsonOf(await as('researchers'))).toMatchObject({
     tools: [],
     warnings: [expect.stringContaining("did you mean 'researcher'?")],
   });

@@ -47,10 +47,13 @@ test('An ask is answered from a shell by the name of its sender.', async () => {
   const walt = await workspace.agent('walt', 'writer');
   const rosa = await workspace.agent('rosa', 'writer');
   const asked = workspace.run(['ask', 'walt', 'how far?', '--timeout', '60s'], rosa.env);
-  const waiting = async () =>
-    (jsonOf(await workspace.run(['inbox', '--json'], walt.env)) as { messages: { id: string }[] }).messages;
-  await expect.poll(waiting, { interval: 500 }).toHaveLength(1);
-  const [{ id }] = (await waiting()) as [{ id: string }];
+  await using operator = await workspace.operator();
+  const waiting = async () => {
+    const { messages } = await operator.admin('history', { since: 0, agent: 'walt', limit: 99 });
+    return messages.filter(({ inbox }) => inbox === 'walt');
+  };
+  await expect.poll(waiting).toHaveLength(1);
+  const { id } = (await waiting())[0]!;
   const listed = await workspace.run(['inbox'], walt.env);
   expect(listed.stdout).toContain('Answer an ask or task: signalbox send FROM TEXT --reply-to ID');
   expect(await workspace.run(['send', 'rosa', 'five miles', '--reply-to', id], walt.env)).toMatchObject({

@@ -1,4 +1,4 @@
-import { chmod, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
@@ -35,8 +35,12 @@ test('Compiled code is kept in a folder of the user alone, and not in one that o
   const [compiled] = await readdir(folder);
   expect(compiled).toMatch(/^v\d/);
   expect((await stat(folder)).mode & 0o777).toBe(0o700);
+  // Code that was compiled under other options would be compiled anew by each in turn.
+  expect((await signalbox(['up', '--help'], { env })).code).toBe(0);
+  expect(await readdir(folder)).toHaveLength(2);
 
-  await rm(join(folder, compiled!), { recursive: true });
+  await rm(folder, { recursive: true });
+  await mkdir(folder);
   await chmod(folder, 0o770);
   expect((await signalbox(['--version'], { env })).code).toBe(0);
   expect(await readdir(folder)).toEqual([]);

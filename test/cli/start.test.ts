@@ -1,4 +1,5 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { signalbox } from '../support/cli/command-line.ts';
@@ -19,7 +20,9 @@ test('A command that connects loads nothing that runs MCP servers.', async () =>
 test('A command that is told where the broker is loads neither YAML nor the schemas of the configuration.', async () => {
   await using directory = await tempDir();
   const { env, modules } = await recordLoads(directory.path);
-  expect((await signalbox(['agents', '--data', directory.path], { env })).code).toBe(69);
+  await writeFile(join(directory.path, 'signalbox.yaml'), '{}');
+  const options = { env, cwd: directory.path };
+  expect((await signalbox(['agents', '--data', directory.path], options)).code).toBe(69);
   const loaded = await modules();
   expect(loaded.filter((url) => /\/config-schema\.ts$|\/node_modules\/yaml\//.test(url))).toEqual([]);
 });

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { connectBroker, requestAddress } from '@signalbox/client';
+import { type BrokerClient, connectBroker, requestAddress } from '@signalbox/client';
+import { forgetThread, issueToken, listThreads, readAudit, readThread } from '@signalbox/client/operator';
 import { startTestBroker } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { cleanEnv, jsonOf, type Run, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
@@ -11,6 +12,7 @@ import { everythingText, startWorkspace, type Workspace } from '../support/cli/w
 import { startRun } from '../support/runner/worker-run.ts';
 
 let workspace: Workspace;
+let operator: BrokerClient;
 let served: AsyncDisposable;
 let ann: { env: Record<string, string> };
 // An operator who names the data directory needs no configuration, which takes a command a third more processor time.
@@ -26,6 +28,7 @@ beforeAll(async () => {
     return JSON.stringify({ ...config, broker: { ...config.broker, keepBodies: true } });
   });
   ann = await workspace.agent('ann', 'researcher');
+  operator = await workspace.operator();
   const program = fileURLToPath(new URL('../support/serve/caller-main.ts', import.meta.url));
   const mcp = signalboxArgv(['worker', 'mcp']);
   const argv = [process.execPath, program, process.execPath, ...mcp];
@@ -39,20 +42,30 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
+  await operator?.close();
   await served?.[Symbol.asyncDispose]();
   await workspace?.[Symbol.asyncDispose]();
 });
 
+async function connect(agent: string, { SIGNALBOX_TOKEN_FILE: file = '' }: Record<string, string>) {
+  const [token = ''] = (await readFile(file, 'utf8')).split('\n');
+  return await connectBroker({ url: workspace.ready.broker.url, token, agent: requestAddress(agent) });
+}
+
 /** Sends a note of ann as `signalbox send` does, which other tests are about. */
 async function say(to: string, body: string, more: { id?: string; thread?: string }): Promise<void> {
-  const [token = ''] = (await readFile(ann.env.SIGNALBOX_TOKEN_FILE!, 'utf8')).split('\n');
-  const { url } = workspace.ready.broker;
-  await using client = await connectBroker({ url, token, agent: requestAddress('ann') });
+  await using client = await connect('ann', ann.env);
   await client.deliver({ to, kind: 'note', body, ...more });
 }
 
 const thread = (args: readonly string[], env: Record<string, string> = {}): Promise<Run> =>
   workspace.run(['thread', ...args, ...place], env);
+
+/** Reads the audit log. Returns the codes and names of an agent in it. */
+async function audited(): Promise<(agent: string) => (string | undefined)[][]> {
+  const { entries } = await readAudit(operator, { since: 0, limit: 1000 });
+  return (agent) => entries.filter((one) => one.agent === agent).map(({ code, name }) => [code, name]);
+}
 
 test('A thread is read as a transcript: who said what, and which tools were called in between, also after kill -9 of the broker.', async () => {
   const question = `Where are the notes?\n${credential}`;
@@ -60,12 +73,11 @@ test('A thread is read as a transcript: who said what, and which tools were call
   expect(asked).toMatchObject({ code: 0 });
   process.kill(workspace.ready.broker.pid, 'SIGKILL');
   // The orchestrator, which knows of the calls, comes back a moment after the broker.
-  let stdout = '';
-  const read = async (): Promise<string> => {
-    ({ stdout } = await thread(['plan']));
-    return stdout;
-  };
-  await expect.poll(read, { interval: 500 }).toContain('called');
+  const read = () => readThread(operator, 'orchestrator', { thread: 'plan', limit: 9 });
+  await expect
+    .poll(() => read().then(({ entries }) => entries.map(({ what }) => what), String))
+    .toContain('call');
+  const { stdout } = await thread(['plan']);
   expect(stdout.split('\n').map((line) => line.replace(/^\d\d:\d\d:\d\d/, 'TIME').trimEnd())).toEqual([
     expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
     expect.stringMatching(/^TIME {2}ann → bob {2}ask {2}\S+$/),
@@ -92,22 +104,24 @@ test('Threads are found by agent and by words, page by page, and are forgotten f
     ['operator', 'the third', 'three'],
   ] as const)
     await say(to, text, { thread: name });
-  const found = async (...args: string[]): Promise<string[]> => {
-    const { threads } = jsonOf(await thread([...args, '--json'])) as { threads: { thread: string }[] };
-    return threads.map((one) => one.thread);
-  };
-  expect((await found()).slice(0, 3)).toEqual(['three', 'two', 'one']);
-  expect(await found('--search', 'note releas')).toEqual(['one']);
-  expect(await found('--search', 'nothing')).toEqual([]);
-  expect(await found('--agent', 'operator')).toEqual(['three']);
-  expect(await found('--agent', 'bob', '--search', 'notes')).toEqual(['plan']);
-  const page = jsonOf(await thread(['--limit', '1', '--json'])) as { cursor: number };
-  expect(await found('--limit', '1', '--cursor', String(page.cursor))).toEqual(['two']);
+  const namesOf = ({ threads }: { threads: { thread: string }[] }) => threads.map((one) => one.thread);
+  const found = async (query: { agent?: string; search?: string }): Promise<string[]> =>
+    namesOf(await listThreads(operator, { ...query, limit: 9 }));
+  const printed = async (...args: string[]) =>
+    jsonOf(await thread([...args, '--json'])) as { threads: { thread: string }[]; cursor: number };
+  expect((await found({})).slice(0, 3)).toEqual(['three', 'two', 'one']);
+  expect(await found({ search: 'note releas' })).toEqual(['one']);
+  expect(await found({ search: 'nothing' })).toEqual([]);
+  expect(await found({ agent: 'operator' })).toEqual(['three']);
+  expect(namesOf(await printed('--agent', 'bob', '--search', 'notes'))).toEqual(['plan']);
+  const page = await printed('--limit', '1');
+  expect(namesOf(page)).toEqual(['three']);
+  expect(namesOf(await printed('--limit', '1', '--cursor', String(page.cursor)))).toEqual(['two']);
   expect(await thread(['one', '--forget'])).toMatchObject({
     code: 0,
     stdout: "1 message of thread 'one' forgotten\n",
   });
-  expect(await found('--search', 'release')).toEqual([]);
+  expect(await found({ search: 'release' })).toEqual([]);
   // The message itself waits on, and is taken as ever.
   const taken = await workspace.run(['inbox', '--take'], ann.env);
   expect(taken.stdout).toContain('Release notes are ready');
@@ -118,33 +132,24 @@ test('Operators read bodies, observers see sizes, agents nothing, and the audit 
   const secret = 'only for bob to read';
   await say('operator', secret, { thread: 'private' });
   const file = join(workspace.directory, 'observer.token');
-  const issued = [
-    'token',
-    'issue',
-    '--operator',
-    '--name',
-    'olga',
-    '--permissions',
-    'observer',
-    '--out',
-    file,
-  ];
-  expect(await workspace.run([...issued, ...place])).toMatchObject({ code: 0 });
+  const { token } = await issueToken(operator, { agent: 'operator.olga', role: 'observer' });
+  await writeFile(file, token, { mode: 0o600 });
   const olga = { SIGNALBOX_TOKEN_FILE: file };
   const listed = await thread(['--json'], olga);
   const { stdout } = await thread(['private'], olga);
   expect(stdout).toMatch(/ann → operator {2}note.*\n {2}\d+ B/);
   expect(listed.stdout + stdout).not.toContain('for bob');
-  expect(await thread(['--search', 'only'], olga)).toMatchObject({ code: 77 });
+  {
+    await using observer = await connect('operator.olga', olga);
+    const refused = { code: 'forbidden' };
+    await expect(listThreads(observer, { search: 'only', limit: 1 })).rejects.toMatchObject(refused);
+    await expect(forgetThread(observer, 'private')).rejects.toMatchObject(refused);
+  }
   expect(await workspace.run(['thread', 'private'], ann.env)).toMatchObject({ code: 77, stdout: '' });
-  expect(await thread(['private', '--forget'], olga)).toMatchObject({ code: 77 });
-  const audit = jsonOf(await workspace.run(['audit', 'read,refusal,change', '--json', ...place]));
-  const entries = (audit as { entries: Record<string, unknown>[] }).entries;
-  const of = (agent: string): unknown[] =>
-    entries.filter((one) => one.agent === agent).map(({ code, name }) => [code, name]);
+  const of = await audited();
   expect(of('operator.olga')).toContainEqual(['threads_read', 'private']);
   expect(of('operator')).toContainEqual(['thread_forgotten', 'one']);
-  expect(of('ann').map((one) => (one as string[])[0])).toContain('forbidden');
+  expect(of('ann').map(([code]) => code)).toContain('forbidden');
 });
 
 test('An observer with read-bodies reads and searches texts, and changes nothing; no role gives that, and no minted or agent token has it.', async () => {
@@ -161,14 +166,13 @@ test('An observer with read-bodies reads and searches texts, and changes nothing
   }
   const rita = { SIGNALBOX_TOKEN_FILE: file };
   expect((await thread(['readers'], rita)).stdout).toContain('| for readers alone');
-  expect((await thread(['--search', 'readers'], rita)).stdout).toContain('for readers alone');
-  expect(await thread(['readers', '--forget'], rita)).toMatchObject({ code: 77 });
+  await using reader = await connect('operator.rita', rita);
+  const { threads } = await listThreads(reader, { search: 'readers', limit: 9 });
+  expect(threads.map(({ newest }) => newest.text)).toEqual(['for readers alone']);
+  await expect(forgetThread(reader, 'readers')).rejects.toMatchObject({ code: 'forbidden' });
   expect(await workspace.run(['inbox', '--of', 'operator', ...place], rita)).toMatchObject({ code: 1 });
-  const audit = jsonOf(await workspace.run(['audit', 'read,change', '--json', ...place]));
-  const entries = (audit as { entries: Record<string, unknown>[] }).entries;
-  expect(entries).toContainEqual(
-    expect.objectContaining({ agent: 'operator.rita', code: 'threads_read', name: 'readers' }),
-  );
+  expect((await audited())('operator.rita')).toContainEqual(['threads_read', 'readers']);
+  const { entries } = await readAudit(operator, { since: 0, limit: 1000 });
   const issued = entries.filter(({ code, name }) => code === 'token_issued' && name === 'operator.rita');
   expect(issued.map(({ detail }) => detail)).toEqual([expect.stringContaining('(it reads bodies)')]);
 });
@@ -234,7 +238,7 @@ test('Operators read the messages that wait for an agent, and these stay where t
 
 test('doctor, which writes a message and reads it back, leaves no thread behind.', async () => {
   expect((await workspace.run(['doctor', '--no-servers', ...place])).stdout).toMatch(/written and read back/);
-  expect(jsonOf(await thread(['--search', 'doctor', '--json']))).toMatchObject({ threads: [] });
+  expect(await listThreads(operator, { search: 'doctor', limit: 1 })).toMatchObject({ threads: [] });
 });
 
 test('Without broker.keepBodies nothing is kept, and the command says how to keep it.', async () => {
@@ -250,11 +254,14 @@ test('Without broker.keepBodies nothing is kept, and the command says how to kee
 test('The answer to a task that a command sent comes to the inbox of its agent.', async () => {
   const sent = await workspace.run(['send', 'bob', 'count them', '--kind', 'task', '--id', 'count'], ann.env);
   expect(sent).toMatchObject({ code: 0 });
-  await expect
-    .poll(async () => jsonOf(await workspace.run(['inbox', '--json'], ann.env)), { interval: 500 })
-    .toMatchObject({
-      messages: expect.arrayContaining([
-        expect.objectContaining({ kind: 'reply', id: 're:count', to: 'ann', body: 'Echo: count them' }),
-      ]),
-    });
+  const stored = async () =>
+    (await operator.admin('history', { since: 0, newest_first: true, limit: 9 })).messages.map(
+      ({ id }) => id,
+    );
+  await expect.poll(stored).toContain('re:count');
+  expect(jsonOf(await workspace.run(['inbox', '--json'], ann.env))).toMatchObject({
+    messages: expect.arrayContaining([
+      expect.objectContaining({ kind: 'reply', id: 're:count', to: 'ann', body: 'Echo: count them' }),
+    ]),
+  });
 });

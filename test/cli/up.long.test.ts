@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
 import { type AddressInfo, connect as connectSocket, createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -20,9 +21,24 @@ const bare = JSON.stringify({ broker });
 const patient = { interval: 100 };
 
 test('The face is a third child, beside the broker’s socket and at worker.http: its workers outlive it, and it comes back at the same addresses.', async () => {
-  const config = JSON.stringify({ ...JSON.parse(plain), worker: { http: '127.0.0.1:0' } });
+  const { broker: listening, ...rest } = JSON.parse(plain);
+  const config = JSON.stringify({
+    ...rest,
+    broker: { ...listening, trustedOrigins: ['https://face.example'] },
+    worker: { http: '127.0.0.1:0' },
+  });
   await using workspace = await startWorkspace(() => config, { face: true });
   const { broker, face } = workspace.ready;
+  const statusUnder = (host: string) =>
+    new Promise((resolve, reject) => {
+      const asked = request(face!.url!, { method: 'POST', headers: { host } }, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode);
+      });
+      asked.on('error', reject).end('{}');
+    });
+  expect(await statusUnder('face.example')).toBe(401);
+  expect(await statusUnder('other.example')).toBe(403);
   const { env } = await workspace.agent('researcher-1', 'researcher');
   expect(existsSync(face!.socket)).toBe(true);
   expect(existsSync(`${face!.socket}.pid`)).toBe(true);
@@ -158,7 +174,7 @@ test('After kill -9 of up its children end by themselves, and the next up waits 
   const ended = once(next, 'exit');
   const ready = once(next.stdout, 'data');
   for await (const line of createInterface({ input: next.stderr })) {
-    if (/Another orchestrator runs on it.*is about to end: waiting for it/.test(line)) break;
+    if (/in use by another orchestrator.*is about to end: waiting for it/.test(line)) break;
   }
   next.stderr.resume();
   process.kill(orchestrator.pid, 'SIGCONT');

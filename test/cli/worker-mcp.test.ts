@@ -1,5 +1,8 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { connectBroker, requestAddress } from '@signalbox/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cleanEnv, signalboxArgv } from '../support/cli/command-line.ts';
 import { startMcpWorkspace } from '../support/cli/worker-mcp.ts';
@@ -10,11 +13,26 @@ let env: Record<string, string>;
 
 beforeAll(async () => {
   workspace = await startMcpWorkspace();
-  ({ env } = await workspace.agent('researcher-1', 'researcher'));
+  ({ env } = await workspace.agent('rosa', 'frugal'));
 });
 afterAll(() => workspace?.[Symbol.asyncDispose]());
 
-test('An MCP client that runs "signalbox worker mcp" sees its role’s tools and can call them.', async () => {
+/** Connects to the broker as an agent with the token in a file. */
+async function connect(agent: string, file: string) {
+  const token = (await readFile(file, 'utf8')).trim();
+  return await connectBroker({ url: workspace.ready.broker.url, token, agent: requestAddress(agent) });
+}
+
+/** Sends 60 notes at once as an agent, and returns how many the broker refused for their rate. */
+async function refusedNotes(agent: string, file: string): Promise<number> {
+  await using client = await connect(agent, file);
+  const send = () => client.deliver({ to: agent, kind: 'note' });
+  const sent = await Promise.allSettled(Array.from({ length: 60 }, send));
+  return sent.filter((one) => one.status === 'rejected' && one.reason.code === 'rate_limited').length;
+}
+
+test('An MCP client that runs "signalbox worker mcp" sees its role’s tools and can call them, and calls that go directly to the orchestrator are seen and counted.', async () => {
+  await using operator = await connect('operator', join(workspace.directory, 'state', 'operator.token'));
   const client = new Client({ name: 'agent', version: '1.0.0' });
   const transport = new StdioClientTransport({
     command: process.execPath,
@@ -29,6 +47,28 @@ test('An MCP client that runs "signalbox worker mcp" sees its role’s tools and
     expect(tools.map(({ name }) => name)).not.toContain('mcp_everything__get-sum');
     const result = await client.callTool({ name: 'mcp_everything__echo', arguments: { message: 'hi' } });
     expect(result.content).toEqual([{ type: 'text', text: expect.stringContaining('hi') }]);
+    const isDirect = async () => {
+      const connected = await operator.listConnected({ withStatus: true });
+      return connected.find(({ agent }) => agent === 'rosa')?.lane;
+    };
+    await expect.poll(isDirect).toBe(true);
+    const seen: string[] = [];
+    operator.onMessage(({ json }) => {
+      const { what, message } = json as { what: string; message?: { kind: string } };
+      seen.push(`${what} ${message?.kind}`);
+    });
+    await operator.admin('tail', { on: true });
+    const call = () => client.callTool({ name: 'mcp_everything__echo', arguments: { message: 'hi' } });
+    await Promise.all(Array.from({ length: 40 }, call));
+    const count = (event: string) => seen.filter((one) => one === event).length;
+    await expect.poll(() => count('settled mcp_reply')).toBe(40);
+    expect(count('stored mcp_request')).toBe(40);
+    const { messages } = await operator.admin('history', { since: 0, limit: 100 });
+    expect(messages.filter(({ kind }) => kind === 'mcp_request').length).toBeLessThan(10);
+    // They count towards the rate of their agent, as they would if the broker had stored them.
+    expect(await refusedNotes('rosa', env.SIGNALBOX_TOKEN_FILE!)).toBeGreaterThan(0);
+    const other = await workspace.agent('walt', 'frugal');
+    expect(await refusedNotes('walt', other.env.SIGNALBOX_TOKEN_FILE!)).toBe(0);
   } finally {
     await client.close();
   }

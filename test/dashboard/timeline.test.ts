@@ -19,6 +19,7 @@ async function read<Answer>(
     orchestrator: 'orchestrator',
     backup: { state: { state: 'none' as const }, begin: async () => {} },
     signedIn: { agent: 'operator', role: 'operator', permissions: ['operator'] as const, expiresAt: 0 },
+    tokens: () => [],
     key: undefined,
     now,
   };

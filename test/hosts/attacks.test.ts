@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
 import { type BrokerClient, connectBroker, type ServedRequest } from '@signalbox/client';
+import { readStats } from '@signalbox/client/operator';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { everything, type Site, startSite } from '../support/hosts/hosts.ts';
 
@@ -142,8 +143,30 @@ test('A reply that comes after the deadline of its call reaches nobody, and the 
   await replied;
   answer = () => ({ result: { content: [{ type: 'text', text: 'in time' }] } });
   expect(await paint()).toContain('in time');
-  const status = async () => (await site.hub.run(['status', '--config', 'signalbox.yaml'])).stdout;
-  await expect.poll(status, { timeout: 20_000 }).toMatch(/mail +0 waiting; 0 for later; 0 dead letters/);
+  await expect
+    .poll(() => readStats(site.operator))
+    .toMatchObject({ pending: 0, scheduled: 0, dead_letters: 0 });
+});
+
+test('Calls of one agent that are too large to be passed on close the way of no other call.', async () => {
+  answer = () => ({ result: { content: [{ type: 'text', text: 'small' }] } });
+  const { env } = await site.hub.agent('mallory', 'artist');
+  const own = (await readFile(env.SIGNALBOX_TOKEN_FILE!, 'utf8')).trim();
+  await using mallory = await connectBroker({
+    url: site.hub.ready.broker.url,
+    token: own,
+    agent: 'mallory#x',
+  });
+  const { bytes } = mallory.welcome.limits.message!;
+  const body = { op: 'call', tool: 'mcp_render__paint', arguments: { of: '' } };
+  body.arguments.of = 'x'.repeat(bytes! - JSON.stringify(body).length);
+  for (let call = 0; call < 5; call++) {
+    const outcome = await mallory.request('orchestrator', 'mcp_request', body, { timeoutMs: 20_000 });
+    if (outcome.status !== 'completed') throw new Error(outcome.status);
+    expect(JSON.stringify(outcome.reply.json)).toContain('the broker takes at most');
+    expect(outcome.reply.json).not.toMatchObject({ error: { retry_after_seconds: expect.anything() } });
+  }
+  expect(await paint()).toContain('small');
 });
 
 test('A host whose answers cannot be read is logged once, and its tools come back when they can.', async () => {

@@ -2,6 +2,14 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
 import { connectBroker } from '@signalbox/client';
+import {
+  listApprovals,
+  listHolds,
+  placeHold,
+  queryOrchestrator,
+  readAudit,
+  releaseHolds,
+} from '@signalbox/client/operator';
 import { counterServer, readCounter, tempDir } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { jsonOf, signalbox } from '../support/cli/command-line.ts';
@@ -31,13 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => site?.[Symbol.asyncDispose]());
 
-interface Servers {
-  servers: { name: string; in_flight: number }[];
-  hosts: { host: string; away_since?: number }[];
-}
-
-const inFlight = async (server: string) =>
-  ((await hub('servers')) as Servers).servers.find(({ name }) => name === server)?.in_flight;
+const report = () => queryOrchestrator(site.operator, 'orchestrator', { op: 'servers' });
 
 const hub = async (...args: string[]): Promise<unknown> =>
   jsonOf(await site.hub.run([...args, '--json', '--config', 'signalbox.yaml']));
@@ -52,7 +54,7 @@ test('An agent sees the tools of two machines in one list and one search, and ca
   expect(near.content).toEqual([{ type: 'text', text: expect.stringContaining('near') }]);
   const far = await client.callTool({ name: 'mcp_render__echo', arguments: { message: 'far' } });
   expect(far.content).toEqual([{ type: 'text', text: expect.stringContaining('far') }]);
-  const found = (await hub('tools', 'search', 'echo')) as { tools: { name: string }[] };
+  const found = await queryOrchestrator(site.operator, 'orchestrator', { op: 'search', query: 'echo' });
   expect(found.tools.map(({ name }) => name)).toEqual(
     expect.arrayContaining(['mcp_here__echo', 'mcp_render__echo']),
   );
@@ -124,8 +126,7 @@ test('Operators see where a server is, which host is away since when, and what w
 
 test('A call of another machine that waits for a person names its host, and runs there once it is approved.', async () => {
   const calling = client.callTool({ name: 'mcp_render__get-sum', arguments: { a: 19, b: 23 } });
-  const pending = async () =>
-    ((await hub('approvals')) as { approvals: { id: string; host?: string }[] }).approvals;
+  const pending = async () => (await listApprovals(site.operator, 'orchestrator', { limit: 9 })).approvals;
   await expect.poll(pending, { timeout: 20_000 }).toHaveLength(1);
   const [approval] = await pending();
   expect(approval).toMatchObject({ host: 'gpu', server: 'render', tool: 'mcp_render__get-sum' });
@@ -133,7 +134,7 @@ test('A call of another machine that waits for a person names its host, and runs
   expect(shown.stdout).toContain('gpu, where the tool runs');
   await hub('approve', approval!.id);
   expect((await calling).content).toEqual([{ type: 'text', text: expect.stringContaining('42') }]);
-  const rows = async () => ((await hub('audit', 'all')) as { entries: { code: string }[] }).entries;
+  const rows = async () => (await readAudit(site.operator, { since: 0, limit: 1000 })).entries;
   const codes = ['call_proposed', 'approval_decided', 'call_started', 'call_ended'];
   for (const code of codes) {
     const row = { code, name: 'mcp_render__get-sum', server: 'render', host: 'gpu' };
@@ -146,12 +147,11 @@ test('A call of another machine that waits for a person names its host, and runs
 });
 
 test('A hold on everything makes calls of another machine wait, and does not take its host away.', async () => {
-  await hub('hold', '--all', '--reason', 'look first');
+  await placeHold(site.operator, { on: 'all', reason: 'look first' });
   const held = client.callTool({ name: 'mcp_render__echo', arguments: { message: 'held' } });
-  const waiting = async () => ((await hub('status')) as { orchestrator: object }).orchestrator;
-  await expect.poll(waiting, { timeout: 20_000 }).toMatchObject({ calls_held: 1 });
-  const { holds } = (await hub('holds')) as { holds: { id: string }[] };
-  await hub('release', holds[0]!.id);
+  await expect.poll(report).toMatchObject({ calls_held: 1 });
+  const holds = await listHolds(site.operator);
+  await releaseHolds(site.operator, { ids: holds.map(({ id }) => id) });
   expect((await held).content).toEqual([{ type: 'text', text: expect.stringContaining('held') }]);
 });
 
@@ -198,11 +198,16 @@ test('The token of a host serves its label and answers, and the broker refuses e
 });
 
 test('While a host is away, a call says so with since when, the rest goes on, and its tools come back with it.', async () => {
-  const running = client.callTool({ name: `mcp_render__${long}`, arguments: { duration: 60, steps: 60 } });
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  const args = { duration: 60, steps: 60 };
+  const running = client.callTool(
+    { name: `mcp_render__${long}`, arguments: args },
+    { onprogress: () => begin() },
+  );
   running.catch(() => {});
-  await expect.poll(() => inFlight('render'), { timeout: 20_000 }).toBe(1);
+  await begun;
   await site.stopHost('gpu', 'SIGKILL');
-  const since = async () => ((await hub('servers')) as Servers).hosts[0]?.away_since;
+  const since = async () => (await report()).hosts?.[0]?.away_since;
   await expect.poll(since, { timeout: 40_000 }).toEqual(expect.any(Number));
   const refused = await client.callTool({ name: 'mcp_render__echo', arguments: { message: 'there?' } });
   const when = new Date((await since())!).toISOString();

@@ -1,12 +1,16 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { connectBroker } from '@signalbox/client';
+import { queryOrchestrator } from '@signalbox/client/operator';
 import { expect, test } from 'vitest';
-import { jsonOf, startDaemon } from '../support/cli/command-line.ts';
+import { cleanEnv, jsonOf, signalboxArgv, startDaemon } from '../support/cli/command-line.ts';
 import { everything, startSite } from '../support/hosts/hosts.ts';
 
-interface Servers {
-  servers: { name: string; host?: string; state: string; pids: number[] }[];
+interface Facts {
+  name: string;
+  state: string;
+  last_error?: string;
 }
 
 test('On one machine, a file says which of two orchestrators hosts a server, and both follow its changes.', async () => {
@@ -15,8 +19,8 @@ test('On one machine, a file says which of two orchestrators hosts a server, and
     roles: { artist: { tools: ['near:echo', 'far:echo', 'later:echo'] } },
   });
   const { directory, run } = site.hub;
-  const servers = async () =>
-    (jsonOf(await run(['servers', '--json', '--config', 'signalbox.yaml'])) as Servers).servers;
+  const { operator } = site;
+  const servers = async () => (await queryOrchestrator(operator, 'orchestrator', { op: 'servers' })).servers;
   const stateOf = async (name: string) => (await servers()).find((one) => one.name === name)?.state;
   const args = ['orchestrator', '--config', 'signalbox.yaml', '--host', 'lab'];
   await using lab = await startDaemon(args, { cwd: directory });
@@ -35,12 +39,6 @@ test('On one machine, a file says which of two orchestrators hosts a server, and
   const echo = await client.callTool({ name: 'mcp_far__echo', arguments: { message: 'far' } });
   expect(echo.content).toEqual([{ type: 'text', text: expect.stringContaining('far') }]);
   // Both hops go over lanes, once they are open: no message is stored.
-  const token = (await readFile(join(directory, 'state', 'operator.token'), 'utf8')).trim();
-  await using operator = await connectBroker({
-    url: site.hub.ready.broker.url,
-    token,
-    agent: 'operator#look',
-  });
   const storedBy = async () => {
     const call = client.callTool({ name: 'mcp_far__echo', arguments: { message: 'again' } });
     const before = (await operator.admin('history', { since: 0, limit: 100 })).messages.length;
@@ -57,6 +55,49 @@ test('On one machine, a file says which of two orchestrators hosts a server, and
   await expect.poll(() => stateOf('later'), { timeout: 30_000 }).toBe('ready');
   const names = async () => (await client.listTools()).tools.map(({ name }) => name);
   await expect.poll(names, { timeout: 10_000 }).toContain('mcp_later__echo');
+});
+
+test('A host that is not there yet has failed nothing and fills no log, and when it starts it tells of its own servers only.', async () => {
+  const words = [process.execPath, ...everything.args].map((word) => `'${word}'`).join(' ');
+  const slow = { command: 'sh', args: ['-c', `sleep 4; exec ${words}`] };
+  await using site = await startSite({
+    mcpServers: { near: everything, far: { ...slow, host: 'lab' } },
+    roles: { artist: { tools: ['near:echo', 'far:echo'] } },
+  });
+  const { directory, run } = site.hub;
+  const at = ['--config', 'signalbox.yaml'];
+  const far = async () =>
+    (jsonOf(await run(['servers', '--json', ...at])) as { servers: Facts[] }).servers.find(
+      ({ name }) => name === 'far',
+    );
+  await expect
+    .poll(far)
+    .toMatchObject({ state: 'away', last_error: expect.stringContaining('not been seen') });
+  const before = (await run(['status', ...at])).stdout;
+  expect(before).toMatch(/^far +away +0 +host 'lab' has not been seen since /m);
+  expect(before.split('degraded:')[1]).toMatch(/^\n {2}host lab has not been seen .*: signalbox servers\n$/);
+  const listed = await run(['tools', 'list', '--role', 'artist', ...at]);
+  expect(listed.stdout).toMatch(/^far is not ready: host 'lab' has not been seen since /m);
+  const { entries } = jsonOf(await run(['audit', 'refusal', '--json', ...at])) as { entries: unknown[] };
+  expect(entries).toEqual([]);
+
+  const host = spawn(process.execPath, signalboxArgv(['orchestrator', ...at, '--host', 'lab']), {
+    cwd: directory,
+    env: cleanEnv({}),
+  });
+  const ended = once(host, 'close');
+  let shown = '';
+  host.stdout.setEncoding('utf8').on('data', (text: string) => {
+    shown += text;
+  });
+  await expect.poll(() => shown, { timeout: 30_000 }).toMatch(/^far is still starting \(2 s\)$/m);
+  await expect.poll(far, { timeout: 30_000 }).toMatchObject({ state: 'ready' });
+  expect((await far())?.last_error).toBeUndefined();
+  expect((await run(['status', ...at])).stdout).toMatch(/\nall is fine\n$/);
+
+  host.kill('SIGKILL');
+  await ended;
+  await expect.poll(far, { timeout: 30_000 }).toMatchObject({ state: 'away' });
 });
 
 test('config check names a server with two places, and a label that is none.', async () => {

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BrokerClient, connectBroker, requestAddress } from '@signalbox/client';
-import { issueToken } from '@signalbox/client/operator';
+import { issueToken, makeSignInLink } from '@signalbox/client/operator';
 import type { JWTPayload } from 'jose';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startWorkspace, type Workspace } from '../support/cli/workspace.ts';
+import { jsonOf, signedIn } from '../support/dashboard/api-sign-in.ts';
 import {
   type Issuer,
   type IssuerKey,
@@ -145,6 +146,27 @@ test('Only a token with the role orchestrator is for the name that the configura
   const own = await readFile(join(workspace.directory, 'state', 'orchestrator.token'), 'utf8');
   await using orchestrator = await connect(own.trim(), requestAddress('tools'));
   expect(orchestrator.welcome.role).toBe('orchestrator');
+});
+
+test('Two people whose pages look at once share an answer of the broker, and both see what a command of one changed.', async () => {
+  await using ann = await operator();
+  const { protocol, host } = new URL(workspace.ready.broker.url);
+  const here = {
+    origin: `${protocol.replace('ws', 'http')}//${host}`,
+    link: async () => (await makeSignInLink(ann)).links[0]!,
+  };
+  const pages = [await signedIn(here), await signedIn(here)];
+  const look = () => Promise.all(pages.map((page) => page.get('holds')));
+  const ages = async () => (await look()).map(({ headers }) => Number(headers['x-signalbox-age-ms'] ?? 0));
+  await expect.poll(async () => (await ages()).filter((age) => age > 0).length).toBe(1);
+  const [mine] = pages;
+  const placed = jsonOf(
+    await mine!.post('holds/place', { on: 'agent', name: 'rosa', reason: 'a look', unchecked: true }),
+  );
+  const held = (await look()).map((answer) => jsonOf(answer).holds);
+  expect(held).toEqual([[expect.objectContaining({ name: 'rosa' })], held[0]]);
+  await mine!.post('holds/release', { ids: [placed.hold.id] });
+  expect((await look()).map((answer) => jsonOf(answer).holds)).toEqual([[], []]);
 });
 
 test('A token that names no key connects with any of the keys that fit it.', async () => {

@@ -5,7 +5,7 @@ import { tempDir } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
 import { type PolicyServer, startPolicyServer } from '../support/mcp-host/call-policies-server.ts';
 import { call, startTestHost, type TestHost } from '../support/mcp-host/test-host.ts';
-import { nonstandardServer, toolNamed } from '../support/mcp-host/test-servers.ts';
+import { misbehavingServer, nonstandardServer, toolNamed } from '../support/mcp-host/test-servers.ts';
 
 interface Fixture extends AsyncDisposable {
   host: TestHost;
@@ -176,6 +176,19 @@ it('counts a server that is down once a call has waited for it fairly, not when 
   await Promise.all(patient);
   expect(host.servers()[0]).toMatchObject({ circuit: 'open', consecutiveFailures: 2 });
   expect(await wait()).toMatchObject({ error: { retry_after_seconds: 30 } });
+});
+
+it('counts the crash of a server once, however many calls it had, and the next call is made when it is up again', async () => {
+  const servers = { odd: { ...misbehavingServer(), circuitThreshold: 2 } };
+  await using host = startTestHost({ servers });
+  await host.inventory();
+  const tools = ['mcp_odd__hang', 'mcp_odd__hang', 'mcp_odd__crash_on'];
+  const lost = await Promise.all(tools.map((tool) => call(host, tool, { n: 1 })));
+  expect(lost).toMatchObject(tools.map(() => ({ error: { code: 'outcome_unknown' } })));
+  expect(host.servers()[0]).toMatchObject({ circuit: 'closed', consecutiveFailures: 1 });
+  expect(await call(host, 'mcp_odd__note')).toHaveProperty('result');
+  for (let crash = 0; crash < 2; crash++) await call(host, 'mcp_odd__crash_on', { n: 1 });
+  expect(host.servers()[0]).toMatchObject({ circuit: 'open', consecutiveFailures: 2 });
 });
 
 it('lets the first call after its time go through a new session, not the one that failed', async () => {

@@ -1,5 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { lastingPort } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
 import { startWorkspace } from '../support/cli/workspace.ts';
@@ -34,15 +40,15 @@ async function everythingServer(port?: number): Promise<AsyncDisposable & { url:
   };
 }
 
-/** Relays everything to a server, except the messages for which `answer` returns an answer of its own. */
+/** Relays everything to a server, except the requests for which `answer` returns an answer of its own. */
 function relay(
   url: string,
-  answer: (message: Message) => Response | Promise<Response> | undefined,
+  answer: (message: Message, request: Request) => Response | Promise<Response> | undefined,
 ): Promise<HttpEndpoint> {
   return startEndpoint(async (request) => {
     const { method, signal } = request;
     const body = method === 'POST' ? await request.text() : null;
-    const own = body === null ? undefined : answer(JSON.parse(body) as Message);
+    const own = answer(body === null ? {} : (JSON.parse(body) as Message), request);
     if (own) return own;
     const headers = new Headers(request.headers);
     for (const name of ['connection', 'content-length', 'host']) headers.delete(name);
@@ -261,3 +267,138 @@ it('A 400 within a session is the end of an unsafe call, not a reason to send it
   await using _again = await everythingServer(server.port);
   await vi.waitFor(async () => expect((await echo('web')).stdout).toContain('hello'));
 });
+
+const unknown = { code: -32600, message: 'Session not found' };
+
+/** The answers of servers to a request of a session that they do not know. */
+const forgetfulAnswers: Record<string, (id: number | string | undefined) => Response> = {
+  'an error under 404 that names the request': (id) =>
+    Response.json({ jsonrpc: '2.0', id, error: unknown }, { status: 404 }),
+  'an error under 200': (id) => Response.json({ jsonrpc: '2.0', id, error: unknown }),
+  'an error under 200 that names no request': () =>
+    Response.json({ jsonrpc: '2.0', id: null, error: unknown }),
+  'an error in a stream': (id) =>
+    new Response(`data: ${JSON.stringify({ jsonrpc: '2.0', id, error: unknown })}\n\n`, {
+      headers: { 'content-type': 'text/event-stream' },
+    }),
+  'a text under 401': () => new Response('Unauthorized: Session not found', { status: 401 }),
+  'an error under 503': (id) => Response.json({ jsonrpc: '2.0', id, error: unknown }, { status: 503 }),
+  'a text under 400, through a bridge': () =>
+    new Response('Bad Request: No valid session ID provided', { status: 400 }),
+};
+
+/** Returns the entry of supergateway, a bridge from a pipe to a server behind HTTP, which never begins a new session. */
+function bridgeTo(url: string): object {
+  const manifest = createRequire(import.meta.url).resolve('supergateway/package.json');
+  const args = [join(manifest, '../dist/index.js'), '--streamableHttp', url, '--outputTransport', 'stdio'];
+  return { command: process.execPath, args };
+}
+
+/** Runs `signalbox up` with these servers, and connects the official client to its face. */
+async function officialClient(mcpServers: object): Promise<AsyncDisposable & { client: Client }> {
+  const config = {
+    broker: { listen: '127.0.0.1:0', data: './state' },
+    worker: { http: '127.0.0.1:0' },
+    mcpServers,
+    roles: { clerk: { tools: ['*'] } },
+  };
+  await using opened = new AsyncDisposableStack();
+  const workspace = opened.use(await startWorkspace(() => JSON.stringify(config), { face: true }));
+  const { env } = await workspace.agent('rosa', 'clerk');
+  const authorization = `Bearer ${(await readFile(env.SIGNALBOX_TOKEN_FILE!, 'utf8')).trim()}`;
+  const client = new Client({ name: 'official', version: '1' });
+  const url = new URL(workspace.ready.face!.url!);
+  const transport = new StreamableHTTPClientTransport(url, { requestInit: { headers: { authorization } } });
+  await client.connect(transport as Transport);
+  opened.defer(() => client.close());
+  const resources = opened.move();
+  return { client, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+}
+
+/** Calls echo of a server. Returns the text of its answer, or the words of its error. */
+function echo(client: Client, server: string, message: string): Promise<string> {
+  return client.callTool({ name: `mcp_${server}__echo`, arguments: { message } }).then(
+    ({ content }) => JSON.stringify(content),
+    (error) => String(error),
+  );
+}
+
+it('A server that has forgotten a session in its own way fails one call at most; an error of a tool ends no session.', async () => {
+  await using server = await everythingServer();
+  await using opened = new AsyncDisposableStack();
+  const mcpServers: Record<string, object> = {};
+  const forgotten = new Set<string>();
+  const served: { server: string; name: string; sessions: Set<string> }[] = [];
+  for (const [name, answer] of Object.entries(forgetfulAnswers)) {
+    const sessions = new Set<string>();
+    const { url } = opened.use(
+      await relay(server.url, ({ id, method, params }, { headers }) => {
+        const session = headers.get('mcp-session-id');
+        if (session === null || method === undefined) return undefined;
+        sessions.add(session);
+        if (forgotten.has(session)) return answer(id);
+        const isRefused = method === 'tools/call' && params?.arguments?.message === 'fail';
+        return isRefused ? Response.json({ jsonrpc: '2.0', id, error: unknown }) : undefined;
+      }),
+    );
+    served.push({ server: `s${served.length}`, name, sessions });
+    mcpServers[served.at(-1)!.server] = name.endsWith('bridge') ? bridgeTo(url) : { type: 'http', url };
+  }
+  const { client } = opened.use(await officialClient(mcpServers));
+  for (const { server, name, sessions } of served) {
+    await vi.waitFor(async () => expect(await echo(client, server, 'hello'), name).toContain('hello'));
+    expect(await echo(client, server, 'fail'), name).toContain('Session not found');
+    expect(await echo(client, server, 'hello'), name).toContain('hello');
+    expect(sessions.size, name).toBe(1);
+    for (const session of sessions) forgotten.add(session);
+    await echo(client, server, 'hello');
+    await vi.waitFor(async () => expect(await echo(client, server, 'hello'), name).toContain('hello'));
+    expect(sessions.size, name).toBe(2);
+  }
+});
+
+it('A list that changed while the stream of notices was cut, or answered with 502, is read again; streams that a server leaves open after its answers are ended.', async () => {
+  await using server = await everythingServer();
+  const cut = Promise.withResolvers<void>();
+  let state: 'whole' | 'away' | 'changed' = 'whole';
+  let streams = 0;
+  let left = 0;
+  let most = 0;
+  await using endpoint = await relay(server.url, ({ id, method, params }, { method: verb, signal }) => {
+    if (verb === 'GET' && state === 'away') {
+      state = 'changed';
+      return new Response(page, { status: 502, ...html });
+    }
+    if (verb === 'GET') {
+      const isFirst = streams++ === 0;
+      return streamOf((body) => isFirst && cut.promise.then(() => body.close()));
+    }
+    // Some servers answer notices with 200.
+    if (method === 'notifications/initialized') return new Response('{}', { status: 200 });
+    if (method === 'tools/list' && state === 'changed') {
+      const later = { name: 'later', inputSchema: { type: 'object' } };
+      return Response.json({ jsonrpc: '2.0', id, result: { tools: [later] } });
+    }
+    if (method !== 'tools/call' || params?.arguments?.message !== 'leave open') return undefined;
+    most = Math.max(most, ++left);
+    signal.addEventListener('abort', () => left--);
+    const answer = { jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'answered' }] } };
+    return streamOf((body) => body.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(answer)}\n\n`)));
+  });
+  await using official = await officialClient({ web: { type: 'http', url: endpoint.url } });
+  const { client } = official;
+  await vi.waitFor(async () => expect(await echo(client, 'web', 'hello')).toContain('hello'));
+  for (let i = 0; i < 20; i++) expect(await echo(client, 'web', 'leave open')).toContain('answered');
+  await vi.waitFor(() => expect(left).toBe(8));
+  expect(most).toBeLessThan(20);
+  await vi.waitFor(() => expect(streams).toBe(1));
+  state = 'away';
+  cut.resolve();
+  await vi.waitFor(async () => expect(JSON.stringify(await client.listTools())).toContain('mcp_web__later'));
+  expect(streams).toBe(2);
+});
+
+function streamOf(start: (body: ReadableStreamDefaultController<Uint8Array>) => unknown): Response {
+  const body = new ReadableStream<Uint8Array>({ start: (controller) => void start(controller) });
+  return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+}

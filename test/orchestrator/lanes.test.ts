@@ -203,6 +203,25 @@ test.each([count, echo])(
   },
 );
 
+test('a request with a known id gets the reply of the earlier one, unless its worker says that it is the first, and so makes its own call again', async () => {
+  await using stack = await startLaneStack();
+  await using wire = await startWorker(stack, 'rosa');
+  const lane = showTicket(await openLane(wire));
+  await lane.next();
+  const answer = async (more: object = {}) => {
+    lane.send({ ...call('q1'), ...more }, toolCall(count));
+    return replyOf(await lane.next());
+  };
+  const first = await answer({ first: true });
+  expect(first).toHaveProperty('result.content');
+  expect(await answer()).toEqual(first);
+  expect(stack.runs('count')).toBe(1);
+  lane.send({ type: 'ack', ids: ['q1'] });
+  await answer({ first: true });
+  expect(stack.runs('count')).toBe(2);
+  lane.socket.destroy();
+});
+
 test('a call that may have started under a journal that is foreign now ends as unknown, unless its tool is safe', async () => {
   await using stack = await startLaneStack();
   await using wire = await startWorker(stack, 'rosa');

@@ -48,6 +48,27 @@ describe.skipIf(serverUrl === undefined)('A journal on PostgreSQL', () => {
     });
   });
 
+  test('reads no more rows for a call when it has many calls of the same agent', async () => {
+    await using t = await journalSchema();
+    const calls = 600;
+    {
+      await using journal = await t.open();
+      for (let n = 0; n < calls; n += 20) {
+        const keys = Array.from({ length: 20 }, (_, of) => ({ agent: 'rosa', requestId: `r${n + of}` }));
+        await Promise.all(keys.map(({ requestId }) => journal.start(startedCall(requestId))));
+        await Promise.all(keys.map((one) => journal.finish(one, okEnd)));
+        for (const one of keys) journal.settle(one, 'stored');
+      }
+    }
+    // A connection that ends has told the server what it read.
+    const read = `SELECT idx_tup_read AS rows FROM pg_stat_user_indexes WHERE schemaname = '${t.schema}_journal' AND relname = 'call'
+      UNION ALL SELECT seq_tup_read FROM pg_stat_user_tables WHERE schemaname = '${t.schema}_journal' AND relname = 'call'`;
+    const rows = (await t.sql(read)).reduce((total, one) => total + Number(one.rows), 0);
+    // Each of the three writes finds the row by its key, among its few earlier versions.
+    expect(rows).toBeGreaterThan(calls);
+    expect(rows).toBeLessThan(20 * calls);
+  });
+
   test('keeps all replies that end at once, also if they are too large for one transaction', async () => {
     await using t = await journalSchema();
     await using journal = await t.open();

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { cleanEnv, signalboxArgv } from '../support/cli/command-line.ts';
 import { startWorkspace } from '../support/cli/workspace.ts';
 import { startEndpoint } from '../support/mcp-host/http-endpoint.ts';
+import { npmServer } from '../support/mcp-host/test-servers.ts';
 
 /** A double holds none of the first numbers. The last ones are written as JavaScript writes them. */
 const numbers =
@@ -54,22 +55,22 @@ function startHttpServer() {
   });
 }
 
+const plainClient =
+  '{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"text","version":"1"}}';
+
 /** Returns a function that makes a request. It writes and reads texts, because every client in JavaScript rounds numbers. */
-async function textClient(send: (message: string, id: number) => Promise<string>) {
+async function textClient(send: (message: string, id: number) => Promise<string>, client = plainClient) {
   let lastId = 0;
   const ask = (method: string, params: string): Promise<string> => {
     const id = ++lastId;
     return send(`{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`, id);
   };
-  await ask(
-    'initialize',
-    '{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"text","version":"1"}}',
-  );
+  await ask('initialize', client);
   await send('{"jsonrpc":"2.0","method":"notifications/initialized"}', 0);
   return ask;
 }
 
-function pipeClient({ stdin, stdout }: ChildProcess) {
+function pipeClient({ stdin, stdout }: ChildProcess, client?: string) {
   const lines = createInterface({ input: stdout! })[Symbol.asyncIterator]();
   return textClient(async (message, id) => {
     stdin!.write(`${message}\n`);
@@ -78,10 +79,10 @@ function pipeClient({ stdin, stdout }: ChildProcess) {
       if (done || value.includes(`"id":${id}`)) return value;
     }
     return '';
-  });
+  }, client);
 }
 
-function httpClient(url: string, token: string) {
+function httpClient(url: string, token: string, client?: string) {
   const headers: Record<string, string> = {
     authorization: `Bearer ${token}`,
     'content-type': 'application/json',
@@ -92,7 +93,7 @@ function httpClient(url: string, token: string) {
     const session = response.headers.get('mcp-session-id');
     if (session !== null) headers['mcp-session-id'] = session;
     return await response.text();
-  });
+  }, client);
 }
 
 test('No number is changed on its way: agents, rules, persons and servers get the same digits over pipes and HTTP, and a call with a name twice is refused.', async () => {
@@ -159,6 +160,57 @@ test('No number is changed on its way: agents, rules, persons and servers get th
     expect(twice).toMatchObject({ code: 2, stderr: expect.stringContaining('has the name "limit" twice') });
     await workspace.run(['approve', approval!.id]);
     expect(await waiting).toContain('"structuredContent":{"id":1234567890123456789.1e1,"limit":1}');
+  } finally {
+    child.kill();
+  }
+});
+
+test('What a client writes as null is absent, and one that takes only streams gets one; a request that does not fit is answered.', async () => {
+  const everything = npmServer('everything', 'stdio');
+  const config = JSON.stringify({
+    broker: { listen: '127.0.0.1:0', data: './state' },
+    worker: { http: '127.0.0.1:0' },
+    mcpServers: { everything },
+    roles: { worker: { tools: ['*'] } },
+  });
+  await using workspace = await startWorkspace(() => config, { face: true });
+  const { env } = await workspace.agent('rosa', 'worker');
+  const token = (await readFile(env.SIGNALBOX_TOKEN_FILE!, 'utf8')).trim();
+  const url = workspace.ready.face!.url!;
+  const child = spawn(process.execPath, signalboxArgv(['worker', 'mcp']), {
+    env: cleanEnv(env),
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  try {
+    const nulls =
+      '{"protocolVersion":"2025-11-25","capabilities":{"roots":null},"clientInfo":{"name":"n","version":"1","title":null},"_meta":null}';
+    for (const ask of [await pipeClient(child, nulls), await httpClient(url, token, nulls)]) {
+      const call = (more: string) => ask('tools/call', `{"name":"mcp_everything__echo",${more}}`);
+      for (const params of ['null', '{"cursor":null}', '{"_meta":null}'])
+        expect(await ask('tools/list', params), params).toContain('"mcp_everything__echo"');
+      expect(await call('"arguments":{"message":"hi"},"_meta":{"progressToken":null},"task":null')).toContain(
+        'hi',
+      );
+      expect(await call('"arguments":null')).toContain('message');
+      expect(await ask('tools/list', '[]')).toContain('-32600');
+    }
+    const headers = {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      accept: 'text/event-stream',
+    };
+    const initialize = (params: string) =>
+      fetch(url, {
+        method: 'POST',
+        headers,
+        body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":${params}}`,
+      });
+    const answer = await initialize(nulls);
+    expect(answer.headers.get('content-type')).toBe('text/event-stream');
+    expect(answer.headers.get('mcp-session-id')).toBeTruthy();
+    expect(await answer.text()).toMatch(/^event: message\ndata: \{"result":\{"protocolVersion":.*\}\n\n$/);
+    const unfit = await initialize('{"protocolVersion":"2025-11-25"}');
+    expect(await unfit.text()).toContain('initialize needs protocolVersion, capabilities, and clientInfo');
   } finally {
     child.kill();
   }

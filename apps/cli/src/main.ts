@@ -6,21 +6,13 @@ import { startExitDeadline } from './process/exit-deadline.ts';
 const argv = process.argv.slice(2);
 const [command, part, ...rest] = argv;
 
-/**
- * The compiler of the hottest code takes more memory than the code of a shim is worth. The one below it stays: it takes memory only in a busy
- * shim, whose time it halves.
- */
-function setOptimizing(on: boolean): void {
-  setFlagsFromString(`--${on ? '' : 'no-'}opt`);
-}
-
 /** Joins an agent to the shared face of this machine. That needs only a small part of the program. */
 async function bridged(): Promise<boolean> {
   if (command !== 'worker' || part !== 'mcp') return false;
-  setOptimizing(false);
   const { bridgeToFace } = await import('./worker/bridge.ts');
   const isServed = await bridgeToFace(rest, process.env);
-  if (!isServed) setOptimizing(true);
+  // A face is more than a shim, for which bin/signalbox.js has turned this off.
+  if (!isServed) setFlagsFromString('--opt');
   return isServed;
 }
 
@@ -32,7 +24,6 @@ async function hooked(): Promise<boolean> {
     return true;
   }
   if (command !== 'wake-hook') return false;
-  setOptimizing(false);
   const { runWakeHook } = await import('./mail-hook/run-wake-hook.ts');
   await runWakeHook(argv.slice(1));
   return true;
@@ -50,18 +41,14 @@ async function completed(): Promise<boolean> {
 async function planned(): Promise<boolean> {
   // Without a channel to a supervisor, somebody typed it: then it is an unknown command.
   if (command !== planCommand || part === undefined || process.send === undefined) return false;
+  const { interpretSchemas } = await import('./process/interpret-schemas.ts');
+  interpretSchemas();
   const { reportUpPlan } = await import('./daemons/up-plan.ts');
   await reportUpPlan(JSON.parse(part)).catch(async (error) => {
     const { reportFailure } = await import('./run.ts');
     process.exitCode = await reportFailure(error, argv);
   });
   return true;
-}
-
-// A supervisor does little once it has started. Its young generation need not grow, and its code need not be fast.
-if (command === 'up') {
-  setFlagsFromString('--semi-space-growth-factor=1');
-  setOptimizing(false);
 }
 
 async function main(): Promise<void> {

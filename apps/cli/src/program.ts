@@ -95,4 +95,5 @@ Examples:
 Each command has its own help, as in: signalbox token issue --help
 Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 69 broker unreachable, 75 try again later, 77 not permitted,
 127 no such agent command, 130 interrupted: the request was withdrawn.
+On a terminal, standard error tells after a second what a command waits for; not with --json, and scripts read nothing of it.
 SIGNALBOX_LOG sets how much is logged on standard error: silent, error, warn, info, debug.`;

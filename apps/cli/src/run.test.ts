@@ -39,6 +39,8 @@ test.each([
   ['tools list --token x', "did you mean '--token-file'"],
   ['tail -v -a x', "did you mean '--agent'"],
   ['dead --limitt 3', "did you mean '--limit'"],
+  ['token issue --agent rosa --tll 3d', "unknown option '--tll' (did you mean '--ttl'?)"],
+  ['tools list --frobnicate', "unknown option '--frobnicate'\n"],
   ['--data ./state status', 'it goes after a command, as in: signalbox up --data'],
   ['send --kind', "option '--kind <kind>' has no value"],
 ])('"%s" is wrong usage, and the answer names ours.', async (line, answer) => {

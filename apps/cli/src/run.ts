@@ -27,11 +27,19 @@ class RefusedLine extends Error {
   }
 }
 
+/** The commands that run for long, or start those that do. */
+const lasting = new Set(['a2a', 'broker', 'demo', 'orchestrator', 'up', 'worker']);
+
 /** Runs one command line and returns its exit code. Never rejects: each failure is printed where the caller looks for it. */
 export async function run(argv: readonly string[]): Promise<number> {
   const program = await createProgram(argv[0]);
   prepare(program);
-  program.hook('preAction', (_, command) => refuseEmptyOptions(command));
+  program.hook('preAction', async (_, command) => {
+    refuseEmptyOptions(command);
+    if (lasting.has(argv[0]!)) return;
+    const { interpretSchemas } = await import('./process/interpret-schemas.ts');
+    interpretSchemas();
+  });
   try {
     await program.parseAsync(withDefaultCommand(argv, program), { from: 'user' });
     return Number(process.exitCode ?? 0);

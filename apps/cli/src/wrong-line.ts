@@ -133,7 +133,7 @@ function namesBelow(command: Command): string[] {
 /** Returns a command below that has an option. */
 function ownerOf(option: string, { commands }: Command): string | undefined {
   for (const child of commands) {
-    if (child.options.some(({ long }) => long === option)) return child.name();
+    if (child.options.some(({ short, long }) => short === option || long === option)) return child.name();
     const below = ownerOf(option, child);
     if (below !== undefined) return `${child.name()} ${below}`;
   }
@@ -152,7 +152,9 @@ function meantOptions(word: string, command: Command): string[] {
 
 function longOptions(command: Command): string[] {
   const own = command.createHelp().visibleOptions(command);
-  return [...own.flatMap(({ long }) => long ?? []), ...command.commands.flatMap(longOptions)];
+  // Two names of one option are a short and a long one to commander, also where both are long.
+  const names = own.flatMap(({ short, long }) => [short, long].filter((name) => name?.startsWith('--')));
+  return [...names.flatMap((name) => name ?? []), ...command.commands.flatMap(longOptions)];
 }
 
 function nearest(word: string, known: readonly string[]): string[] {

@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { Duplex } from 'node:stream';
-import { isGroup, isPrivileged, limitsOf, SignalboxError, socketAddress } from '@signalbox/protocol';
-import { failuresOf } from '@signalbox/protocol/internal';
+import {
+  type AdminResult,
+  isGroup,
+  isPrivileged,
+  limitsOf,
+  SignalboxError,
+  socketAddress,
+} from '@signalbox/protocol';
+import { failuresOf, nearestNames } from '@signalbox/protocol/internal';
 import { nameFor, type TlsPair } from '@signalbox/serving/tls';
 import { writeWhole } from '@signalbox/serving/whole-files';
 import type { AuditEvent, InboxStore, TokenRecord } from '@signalbox/store';
@@ -9,7 +16,6 @@ import { auditEvent } from './audit-event.ts';
 import type { GroupSettings } from './auth/groups.ts';
 import type { IdentityProvider } from './auth/identity-provider.ts';
 import { refuseName } from './auth/issuing-rules.ts';
-import { nearestNames } from './auth/nearest-names.ts';
 import { type SignIn, signIn, signInOf, signOut } from './auth/sign-ins.ts';
 import type { TokenRegistry } from './auth/token-registry.ts';
 import { refuseToken, type TokenRequest } from './auth/token-rules.ts';
@@ -18,7 +24,7 @@ import { type BrokerOptions, type BrokerSettings, settingsOf } from './broker-op
 import { type ChoreDeps, startChores } from './chores/chores.ts';
 import type { ConnectionDeps } from './connection/connection.ts';
 import { createConnectionDeps } from './connection-deps.ts';
-import { describeIssued } from './frames/admin/tokens.ts';
+import { describeIssued, describeToken } from './frames/admin/tokens.ts';
 import { BrokerHealth } from './health/broker-health.ts';
 import type { HttpPages } from './listener/http-pages.ts';
 import { Listener } from './listener/listener.ts';
@@ -69,6 +75,8 @@ export interface Broker extends AsyncDisposable {
   signInOf(token: string): SignIn | undefined;
   /** Ends the sign-in of a browser that a token belongs to. */
   signOut(token: string): Promise<void>;
+  /** Lists the valid tokens without their secrets, in this process: no client has read them. */
+  tokens(): AdminResult<'token_list'>['tokens'];
   /** Resolves with the error if the store has failed for good. The broker then stops by itself. */
   readonly failed: Promise<unknown>;
   /**
@@ -133,6 +141,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     signIn: (code) => signIn(code, deps),
     signInOf: (token) => signInOf(token, deps),
     signOut: (token) => signOut(token, deps),
+    tokens: () => deps.tokens.list().map(describeToken),
     issueToken: (request) => issueToken(deps.tokens, request, eventOfToken),
     failed: storeFailed.promise,
     stop,

@@ -42,6 +42,17 @@ export async function openStores(
     refusal: auditBytes.refusalBytes,
     loss: auditBytes.lossBytes,
   };
+  const rules = {
+    caps,
+    isPrivileged,
+    deadLetters,
+    keepBodies,
+    retentionMs: settled.ageMs,
+    retentionBytes: settled.bytes,
+    dedupeWindowMs: settled.repeatMs,
+    now,
+    monotonic,
+  };
   const onAuditError = (error: unknown): void => log({ level: 'error', event: 'audit_failed', error });
   if (settings.stores) {
     if (existsSync(files.messages))
@@ -50,21 +61,7 @@ export async function openStores(
         event: 'files_unused',
         message: `${files.messages} and the other databases there are not used: broker.store names a database`,
       });
-    return opened.use(
-      await settings.stores.open({
-        caps,
-        isPrivileged,
-        deadLetters,
-        keepBodies,
-        retentionMs: settled.ageMs,
-        retentionBytes: settled.bytes,
-        dedupeWindowMs: settled.repeatMs,
-        auditBytes: maxBytes,
-        onAuditError,
-        now,
-        monotonic,
-      }),
-    );
+    return opened.use(await settings.stores.open({ ...rules, auditBytes: maxBytes, onAuditError }));
   }
   const found: Damage[] = [];
   let audit: AuditLog | undefined;
@@ -89,18 +86,10 @@ export async function openStores(
     await openSqliteInboxStore({
       file: files.messages,
       durability,
-      caps,
-      isPrivileged,
-      deadLetters,
-      keepBodies,
-      retentionMs: settled.ageMs,
-      retentionBytes: settled.bytes,
-      dedupeWindowMs: settled.repeatMs,
+      ...rules,
       wasInUse: afterMessages.some((file) => existsSync(file)),
       acceptLoss,
       onDamage,
-      now,
-      monotonic,
     }),
   );
   const record = (event: AuditEvent): void => audit?.record(event);

@@ -252,6 +252,11 @@ export interface Receipt {
 export interface RequestOptions {
   /** The id of the request, unique for each sender, so that it can be asked about after a crash. The client makes one by default. */
   id?: string;
+  /**
+   * True if no request with this `id` was ever sent, so that its recipient need not look for an earlier one. So it is by default only
+   * without an `id`.
+   */
+  isFirst?: boolean | undefined;
   /** One time limit for receipt and reply together, in milliseconds from now. The request's lifetime is the same. */
   timeoutMs: number;
   /** Aborting it withdraws the request. */
@@ -419,6 +424,8 @@ export interface ServedRequest {
    * something other than its own work returns {@link handBack}: then the requester sends the request through the broker.
    */
   readonly mayWait: boolean;
+  /** True if the requester never sent a request with this id before, so that nobody has a record of one. */
+  readonly isFirst: boolean;
   /** Returns what is left of the request's lifetime in milliseconds, never below 0; `undefined` without one. */
   remainingMs(): number | undefined;
   /** Sends the requester a `progress` message, which is never stored and may be lost. */

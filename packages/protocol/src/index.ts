@@ -199,6 +199,7 @@ export {
   mintingPatternOf,
   parseTokenFile,
   type TokenFile,
+  tokenFileFault,
   tokenFileText,
   tokenText,
   withoutTokens,

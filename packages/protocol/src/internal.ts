@@ -6,7 +6,13 @@ export { holdSubject, holdText, isOnAgent } from './holds.ts';
 export { annotationsSchema, optionalMeta, optionalText } from './mcp/definition-parts.ts';
 export { parseBrokerAddresses, socketPathProblem, untrustedDirectory } from './names/broker-address.ts';
 export { loopbackNames } from './names/loopback.ts';
-export { nearestName, suggestion } from './names/nearest-name.ts';
+export {
+  nearestName,
+  nearestNames,
+  nearestTool,
+  nearestToolHint,
+  suggestion,
+} from './names/nearest-name.ts';
 export { mayMatchStart } from './names/star-pattern.ts';
 export { dashboardPath, doesMoreThanAct, figuresAccessPath, listPermissions } from './permissions.ts';
 export { errnoOf, failuresOf } from './signalbox-error.ts';

@@ -115,9 +115,15 @@ function launch(
 ): ChildProcess {
   return spawn(process.execPath, [...nodeOptions, ...signalboxArgv(args)], {
     ...(cwd !== undefined && { cwd }),
-    env: cleanEnv(env),
+    env: cleanEnv({ ...(args[0] === 'up' && ownCompileCache()), ...env }),
     stdio: ['pipe', 'pipe', 'pipe'],
   });
+}
+
+/** Lets `up` choose its folder for compiled code as for users: its processes have several sets of options, under each of which code counts. */
+function ownCompileCache(): Record<string, string> {
+  const { NODE_COMPILE_CACHE: folder } = process.env;
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: '', XDG_CACHE_HOME: folder };
 }
 
 function collect(stream: NodeJS.ReadableStream | null): () => string {

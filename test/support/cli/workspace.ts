@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { connectBroker, requestAddress } from '@signalbox/client';
+import { type BrokerClient, connectBroker, requestAddress } from '@signalbox/client';
 import { issueToken } from '@signalbox/client/operator';
 import { compileCache, tempDir } from '@signalbox/testing';
 import { type Daemon, type Run, signalbox, startDaemon } from './command-line.ts';
@@ -73,6 +73,8 @@ export interface Workspace extends AsyncDisposable {
   };
   /** Issues a token into a file and returns the environment that makes a command that agent's. */
   agent(agent: string, role: string): Promise<{ id: string; env: Record<string, string> }>;
+  /** Connects as the operator, for waits and facts that no command is tried with: each command is a process. */
+  operator(): Promise<BrokerClient>;
   run(args: readonly string[], env?: Record<string, string>): Promise<Run>;
 }
 
@@ -99,18 +101,22 @@ export async function startWorkspace(
   const ready = up.ready as Workspace['ready'];
   const run = (args: readonly string[], own: Record<string, string> = {}): Promise<Run> =>
     signalbox(args, { cwd: directory, env: own });
+  const { url } = ready.broker;
+  const operator = async (): Promise<BrokerClient> => {
+    const token = (await readFile(join(directory, 'state', 'operator.token'), 'utf8')).trim();
+    return await connectBroker({ url, token, agent: requestAddress('operator') });
+  };
   const resources = opened.move();
   return {
     directory,
     up,
     ready,
     run,
+    operator,
     async agent(agent, role) {
-      const { url } = ready.broker;
       const file = join(directory, `${agent}.token`);
-      const secret = (await readFile(join(directory, 'state', 'operator.token'), 'utf8')).trim();
-      await using operator = await connectBroker({ url, token: secret, agent: requestAddress('operator') });
-      const { id, token } = await issueToken(operator, { agent, role });
+      await using client = await operator();
+      const { id, token } = await issueToken(client, { agent, role });
       await writeFile(file, `${token}\n`, { mode: 0o600 });
       return { id, env: { SIGNALBOX_TOKEN_FILE: file, SIGNALBOX_URL: url } };
     },

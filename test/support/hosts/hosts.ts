@@ -2,6 +2,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import type { BrokerClient } from '@signalbox/client';
+import { issueToken } from '@signalbox/client/operator';
+import { hostAgent, hostRole } from '@signalbox/protocol';
 import { compileCache } from '@signalbox/testing';
 import { expect } from 'vitest';
 import { cleanEnv, type Daemon, signalboxArgv, startDaemon } from '../cli/command-line.ts';
@@ -17,6 +20,7 @@ export const everything = {
 /** A workspace as one machine, and orchestrators with labels in directories of their own, as other machines. */
 export interface Site extends AsyncDisposable {
   readonly hub: Workspace;
+  readonly operator: BrokerClient;
   /** Starts the orchestrator of a label in its own directory, with these servers in its own file. */
   host(label: string, servers: object, options?: { token?: string; more?: object }): Promise<Daemon>;
   /** Ends the orchestrator of a label that was started last. */
@@ -30,26 +34,18 @@ export async function startSite(config: object): Promise<Site> {
   await using opened = new AsyncDisposableStack();
   const broker = { listen: '127.0.0.1:0', data: './state' };
   const hub = opened.use(await startWorkspace(() => JSON.stringify({ broker, ...config })));
+  const operator = opened.use(await hub.operator());
   const resources = opened.move();
   const hosts = new Map<string, Daemon>();
   const token = async (label: string): Promise<string> => {
     const file = join(hub.directory, `${label}.host.token`);
-    const run = await hub.run([
-      'token',
-      'issue',
-      '--host',
-      label,
-      '--out',
-      file,
-      '--force',
-      '--config',
-      'signalbox.yaml',
-    ]);
-    if (run.code !== 0) throw new Error(run.stderr);
+    const issued = await issueToken(operator, { agent: hostAgent(label), role: hostRole });
+    await writeFile(file, `${issued.token}\n`, { mode: 0o600 });
     return file;
   };
   return {
     hub,
+    operator,
     async host(label, servers, { token: given, more = {} } = {}) {
       const directory = join(hub.directory, `machine-${label}`);
       await mkdir(directory, { recursive: true });

@@ -12,6 +12,7 @@ import { brokerPlace } from '../connection/connection.ts';
 import type { ConnectionFlags } from '../connection/named-identity.ts';
 import { announceReady } from '../daemons/announce-ready.ts';
 import { listenOption } from '../daemons/listen-option.ts';
+import { withOtherProgram } from '../daemons/running-already.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { returnIdleMemory } from '../process/idle-memory.ts';
 import { logInto, openLog } from '../process/log.ts';
@@ -60,18 +61,23 @@ export async function a2aServe(flags: A2aServeFlags): Promise<void> {
     insecure: flags.insecure ?? false,
     ...(authorities && { ca: authorities.pem }),
   };
+  const dataDir = dataDirectory(flags.data, config);
   await using bridge = await runA2a({
     config: { ...config, a2a: { ...a2a, listen } },
-    dataDir: dataDirectory(flags.data, config),
+    dataDir,
     connect,
     insecure: flags.insecure ?? false,
     version: ownVersion(),
     log: logInto(log),
     fault,
   }).catch((thrown) => {
-    throw (
-      listenError(thrown, formatListenAddress(listen), 'choose another address with a2a.listen') ?? thrown
+    const refused = listenError(
+      thrown,
+      formatListenAddress(listen),
+      'choose another address with a2a.listen',
     );
+    // A supervisor starts it again when the other one has ended.
+    throw refused ?? (isSupervised() ? thrown : withOtherProgram(thrown, dataDir));
   });
   const ended = firstEnd<string | Error>(stop, bridge.failed);
   const waiting = new AbortController();

@@ -10,7 +10,7 @@ import { toolLabel } from '@signalbox/protocol/tool-label';
 import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { stopRequested } from '../process/stop-signals.ts';
-import { count, printJson, printLines } from '../terminal/output.ts';
+import { count, printJson, printLines, printNotes } from '../terminal/output.ts';
 import { approvalLines, approvalTable, standingTable, watchLine } from './approval-lines.ts';
 
 const lookEveryMs = 1000;
@@ -28,8 +28,10 @@ export interface ApprovalsFlags extends ToolsFlags {
 export async function printApprovals(flags: ApprovalsFlags): Promise<void> {
   if (flags.watch) return await watchApprovals(flags);
   const { all = false, limit } = flags;
-  const { approvals, more } = await withClient(flags, (connected) =>
-    listApprovals(connected.client, orchestratorOf(connected, flags), { all, limit }),
+  const { approvals, more } = await withClient(
+    flags,
+    async (connected) =>
+      await listApprovals(connected.client, await orchestratorOf(connected, flags), { all, limit }),
   );
   if (flags.json) return printJson({ approvals, more });
   if (approvals.length === 0) return printLines(all ? 'no tool call has waited for a person' : nothing);
@@ -46,8 +48,9 @@ const nothing = 'no tool call waits for a person';
 
 /** Prints one approval with all its arguments. */
 export async function showApproval(id: string, flags: ToolsFlags): Promise<void> {
-  const approval = await withClient(flags, (connected) =>
-    readApproval(connected.client, orchestratorOf(connected, flags), id),
+  const approval = await withClient(
+    flags,
+    async (connected) => await readApproval(connected.client, await orchestratorOf(connected, flags), id),
   );
   if (flags.json) return printJson({ approval });
   printLines(...approvalLines(approval, Date.now()));
@@ -55,8 +58,10 @@ export async function showApproval(id: string, flags: ToolsFlags): Promise<void>
 
 /** Prints the standing approvals that are in force. */
 export async function printStanding(flags: ToolsFlags): Promise<void> {
-  const standing = await withClient(flags, (connected) =>
-    listStandingApprovals(connected.client, orchestratorOf(connected, flags)),
+  const standing = await withClient(
+    flags,
+    async (connected) =>
+      await listStandingApprovals(connected.client, await orchestratorOf(connected, flags)),
   );
   if (flags.json) return printJson({ standing });
   if (standing.length === 0) return printLines('no standing approval is in force');
@@ -67,7 +72,8 @@ export async function printStanding(flags: ToolsFlags): Promise<void> {
 export async function revokeStanding(id: string, flags: ToolsFlags): Promise<void> {
   const revoked = await withClient(
     flags,
-    (connected) => revokeStandingApproval(connected.client, orchestratorOf(connected, flags), id),
+    async (connected) =>
+      await revokeStandingApproval(connected.client, await orchestratorOf(connected, flags), id),
     { changes: !flags.json },
   );
   if (flags.json) return printJson({ revoked });
@@ -81,22 +87,28 @@ async function watchApprovals(flags: ApprovalsFlags): Promise<void> {
   const stopped = new AbortController();
   void stopRequested().then(() => stopped.abort());
   await withClient(flags, async (connected) => {
+    connected.waits[Symbol.dispose]();
     const seen = new Map<string, Approval>();
+    let isAway = false;
+    /** Goes on while the orchestrator restarts. */
+    const whileAway = (thrown: unknown): Approval[] => {
+      if (!(thrown instanceof SignalboxError) || !(thrown.retryable || thrown.code === 'timed_out'))
+        throw thrown;
+      if (!isAway && !flags.json) printNotes(`signalbox: ${thrown.message}; trying again`);
+      isAway = true;
+      return [];
+    };
     if (!flags.json) printLines('watching the tool calls that wait for a person; Ctrl-C ends it');
     while (!stopped.signal.aborted) {
-      for (const approval of await changesSince(seen, connected, flags).catch(whileAway)) {
+      const changes = await changesSince(seen, connected, flags).catch(whileAway);
+      if (changes.length > 0) isAway = false;
+      for (const approval of changes) {
         if (flags.json) printJson({ approval });
         else printLines(watchLine(approval, Date.now()));
       }
       await delay(lookEveryMs, undefined, { signal: stopped.signal }).catch(() => {});
     }
   });
-}
-
-/** Goes on while the orchestrator restarts. */
-function whileAway(thrown: unknown): Approval[] {
-  if (thrown instanceof SignalboxError && (thrown.retryable || thrown.code === 'timed_out')) return [];
-  throw thrown;
 }
 
 /** Reads the approvals that are new, and those that have ended, and remembers which wait. */
@@ -106,7 +118,7 @@ async function changesSince(
   flags: ToolsFlags,
 ): Promise<Approval[]> {
   const { client } = connected;
-  const orchestrator = orchestratorOf(connected, flags);
+  const orchestrator = await orchestratorOf(connected, flags);
   const { approvals } = await listApprovals(client, orchestrator, { limit: mostPending });
   const waiting = new Map(approvals.map((approval) => [approval.id, approval]));
   const changes: Approval[] = [];

@@ -28,7 +28,8 @@ export async function decide(id: string, verdict: 'approve' | 'deny', flags: Dec
   };
   const reply = await withClient(
     flags,
-    (connected) => decideApproval(connected.client, orchestratorOf(connected, flags), id, decision),
+    async (connected) =>
+      await decideApproval(connected.client, await orchestratorOf(connected, flags), id, decision),
     { changes: !flags.json },
   );
   if (!reply.decided) process.exitCode = exitCodes.failed;

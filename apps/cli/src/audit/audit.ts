@@ -1,6 +1,7 @@
 import { auditRows, readAudit, readAuditChain } from '@signalbox/client/operator';
 import { auditPageSize } from '@signalbox/client/operator/internal';
 import { type AuditEntry, type AuditEntryKind, auditEntryKinds, SignalboxError } from '@signalbox/protocol';
+import { suggestion } from '@signalbox/protocol/internal';
 import { toolLabel } from '@signalbox/protocol/tool-label';
 import { AuditChainCheck } from '@signalbox/store/internal';
 import { withClient } from '../connection/connected-client.ts';
@@ -134,8 +135,12 @@ function kindsOf(named: string | undefined): readonly AuditEntryKind[] {
   return named.split(',').map((word) => {
     const kind = auditEntryKinds.find((known) => known === word.trim());
     if (kind) return kind;
-    throw new SignalboxError('usage', `'${word}' is not a kind of entries`, {
-      details: { hint: `the kinds are ${auditEntryKinds.join(', ')}; all stands for every kind` },
-    });
+    throw new SignalboxError(
+      'usage',
+      `'${word}' is not a kind of entries${suggestion(word, auditEntryKinds)}`,
+      {
+        details: { hint: `the kinds are ${auditEntryKinds.join(', ')}; all stands for every kind` },
+      },
+    );
   });
 }

@@ -1,6 +1,7 @@
 import { listTokens, queryOrchestrator, readManifest } from '@signalbox/client/operator';
 import { type ConnectedClient, openClient, ownAddress } from '../connection/connected-client.ts';
 import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts';
+import { WaitingNote } from '../connection/waiting-note.ts';
 import { listedRoles } from '../token/listed-roles.ts';
 
 /** The longest wait for the system, in milliseconds. With the start of this process, a shell waits about a second. */
@@ -12,7 +13,9 @@ const readers: Readonly<
 > = {
   agent: agentNames,
   label: async ({ client, connection }) => {
-    const { hosts = [] } = await queryOrchestrator(client, connection.orchestrator, { op: 'servers' });
+    const { hosts = [] } = await queryOrchestrator(client, await connection.orchestrator(), {
+      op: 'servers',
+    });
     return hosts.map(({ host }) => host);
   },
   role: async (connected, flags) => {
@@ -23,11 +26,11 @@ const readers: Readonly<
     return [...Object.keys(listed?.roles ?? {}), ...callers.map(({ role }) => role)];
   },
   server: async ({ client, connection }) => {
-    const { servers } = await queryOrchestrator(client, connection.orchestrator, { op: 'servers' });
+    const { servers } = await queryOrchestrator(client, await connection.orchestrator(), { op: 'servers' });
     return servers.map(({ name }) => name);
   },
   tool: async ({ client, connection }) => {
-    const { tools = [] } = await readManifest(client, connection.orchestrator, {});
+    const { tools = [] } = await readManifest(client, await connection.orchestrator(), {});
     return tools.map(({ name }) => name);
   },
 };
@@ -42,7 +45,8 @@ export async function printNames(kind: string, words: readonly string[]): Promis
     const flags = connectionFlags(words);
     const connection = await resolveConnection(flags, process.env, { warn: () => {} });
     await using client = await openClient(connection, ownAddress(connection));
-    const names = (await readers[kind]?.({ client, connection }, flags)) ?? [];
+    const names =
+      (await readers[kind]?.({ client, connection, waits: new WaitingNote({ json: true }) }, flags)) ?? [];
     // A shell may read other characters as its own.
     const plain = new Set(names.filter((name) => /^\w[\w.:-]*$/.test(name)));
     process.stdout.write(

@@ -117,9 +117,14 @@ async function checkRunning({ file, by }: FoundConfig, config: Config): Promise<
     stranded = strandedRoles(await listTokens(client), { ...config, file });
     // Another configuration is in force there, and this one never replaces it.
     if (othersConfig(dataDirectory(undefined, config), file) !== undefined) return stranded;
-    await requireOrchestrator(client, connection.orchestrator);
+    await requireOrchestrator(client, await connection.orchestrator());
     const options = { timeoutMs: answerMs };
-    const inForce = await queryOrchestrator(client, connection.orchestrator, { op: 'matrix' }, options);
+    const inForce = await queryOrchestrator(
+      client,
+      await connection.orchestrator(),
+      { op: 'matrix' },
+      options,
+    );
     checkStillDenies({ unlisted: inForce.unlisted ? 'allow' : 'deny' }, config);
     return stranded;
   } catch (error) {

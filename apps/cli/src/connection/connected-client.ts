@@ -12,11 +12,14 @@ import {
   hasAgentEnvironment,
   resolveConnection,
 } from './connection.ts';
+import { WaitingNote } from './waiting-note.ts';
 
 /** A connected client with the facts of its connection. */
 export interface ConnectedClient {
   client: BrokerClient;
   connection: Connection;
+  /** Tells what the command waits for, for as long as it uses the client. */
+  waits: WaitingNote;
 }
 
 /**
@@ -25,15 +28,21 @@ export interface ConnectedClient {
  * `changes` it says on standard error which broker was changed, as a person may have several.
  */
 export async function withClient<T>(
-  flags: ConnectionFlags,
+  flags: ConnectionFlags & { json?: boolean },
   use: (connected: ConnectedClient) => Promise<T>,
   { as, changes = false }: { as?: 'request' | 'agent'; changes?: boolean } = {},
 ): Promise<T> {
   const connection = await resolveConnection(flags);
   const address = as === 'agent' ? connection.agent : ownAddress(connection);
+  using waits = new WaitingNote(flags);
+  waits.for(() => `the broker at ${connection.url} to answer`);
   await using client = await openClient(connection, address);
+  waits.for(
+    () =>
+      `the broker at ${connection.url}${client.state.name === 'ready' ? ' to answer' : ', to which the connection is lost'}`,
+  );
   try {
-    const done = await use({ client, connection });
+    const done = await use({ client, connection, waits });
     if (changes) printNotes(await changedText({ client, connection }));
     return done;
   } catch (error) {
@@ -43,7 +52,10 @@ export async function withClient<T>(
 }
 
 /** Names the broker of a connected, and tells it from others by the agents that are connected. */
-async function changedText({ client, connection: { dataDir, url } }: ConnectedClient): Promise<string> {
+async function changedText({
+  client,
+  connection: { dataDir, url },
+}: Pick<ConnectedClient, 'client' | 'connection'>): Promise<string> {
   const connected = await client.listConnected().catch(() => undefined);
   const agents = new Set(connected?.flatMap(({ agent }) => (agent === 'operator' ? [] : [agent])));
   const few = agents.size <= 5 ? `: ${[...agents].sort().join(', ')}` : '';

@@ -26,7 +26,8 @@ async function codeOf(
   search: ConnectionSearch = {},
 ): Promise<unknown> {
   try {
-    return await resolveConnection(flags, env, search);
+    const connection = await resolveConnection(flags, env, search);
+    return { ...connection, orchestrator: await connection.orchestrator() };
   } catch (error) {
     return (error as { code: unknown }).code;
   }
@@ -47,11 +48,9 @@ test('Options come before the environment, and the environment before the data d
 });
 
 test('A configuration names the data directory and the orchestrator.', async () => {
-  expect(await resolveConnection({ config }, {})).toMatchObject({
-    url: 'ws://127.0.0.1:5001',
-    agent: 'operator',
-    orchestrator: 'tools-1',
-  });
+  const connection = await resolveConnection({ config }, {});
+  expect(connection).toMatchObject({ url: 'ws://127.0.0.1:5001', agent: 'operator' });
+  expect(await connection.orchestrator()).toBe('tools-1');
 });
 
 test('The broker of a data directory is found on its socket, whether it runs or not, and at its TCP address only if it has no socket.', async () => {
@@ -181,10 +180,11 @@ mkdirSync(join(below, 'src'), { recursive: true, mode: 0o755 });
 const fromProject: ConnectionSearch = { cwd: join(below, 'src'), home: directory };
 
 test('In a folder below a configuration the operator, the broker and the orchestrator are found without an option.', async () => {
-  expect(await resolveConnection({}, {}, fromProject)).toMatchObject({
+  const connection = await resolveConnection({}, {}, fromProject);
+  expect(await connection.orchestrator()).toBe('tools-1');
+  expect(connection).toMatchObject({
     url: 'ws://127.0.0.1:5001',
     agent: 'operator',
-    orchestrator: 'tools-1',
     from: { by: 'configuration', name: config },
   });
   expect(await codeOf({}, {}, { ...fromProject, search: false })).toBe('usage');
@@ -192,7 +192,8 @@ test('In a folder below a configuration the operator, the broker and the orchest
     /no signalbox.yaml here, in a parent folder or in .*, and SIGNALBOX_CONFIG is not set/,
   );
   const byVariable = await resolveConnection({}, { SIGNALBOX_CONFIG: config }, { cwd: '/', search: false });
-  expect(byVariable).toMatchObject({ agent: 'operator', orchestrator: 'tools-1' });
+  expect(byVariable.agent).toBe('operator');
+  expect(await byVariable.orchestrator()).toBe('tools-1');
 });
 
 test('The operator’s token of a configuration that is found is used in no agent’s shell, and for no broker that is named elsewhere.', async () => {

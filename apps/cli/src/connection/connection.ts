@@ -44,8 +44,8 @@ export interface Connection {
    * is an agent id under the pattern, and has no sub-inbox.
    */
   mintingPattern?: string;
-  /** Agent id of the orchestrator that serves tools. */
-  orchestrator: string;
+  /** Tells the agent id of the orchestrator that serves tools. It may read a configuration, which most commands do without. */
+  orchestrator: () => Promise<string>;
   /** The broker's data directory, if its operator's token was found there: the broker is on this machine. */
   dataDir?: string;
 }
@@ -97,6 +97,7 @@ export async function resolveConnection(
   }
   const mintingPattern = mintingPatternOf(found.token);
   const authorities = authoritiesFor(url, flags, env);
+  let orchestrator: string | Promise<string> | undefined;
   return {
     url,
     from,
@@ -106,7 +107,10 @@ export async function resolveConnection(
     ...(file !== undefined && { tokenFile: file }),
     agent,
     ...(mintingPattern !== undefined && { mintingPattern }),
-    orchestrator: isNeeded ? read!.config.orchestrator.id : await orchestratorBeside(url, start),
+    orchestrator: async () => {
+      orchestrator ??= isNeeded ? read!.config.orchestrator.id : orchestratorBeside(url, start);
+      return await orchestrator;
+    },
     ...(found.from === 'data directory' && { dataDir: dataDirectory(flags.data, read!.config) }),
   };
 }

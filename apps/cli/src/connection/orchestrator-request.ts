@@ -4,6 +4,7 @@ import {
   queryOrchestrator,
 } from '@signalbox/client/operator';
 import { isAddress, SignalboxError } from '@signalbox/protocol';
+import { recipientText } from '../messages/why-waiting.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { type ConnectedClient, withClient } from './connected-client.ts';
 import type { ConnectionFlags } from './connection.ts';
@@ -18,10 +19,15 @@ export interface ToolsFlags extends ConnectionFlags, OrchestratorFlag {
   json?: boolean;
 }
 
-/** Returns the agent id of the orchestrator to ask. Throws `usage` if the option is not an agent id. */
-export function orchestratorOf({ connection }: ConnectedClient, flags: OrchestratorFlag): string {
-  const { orchestrator = connection.orchestrator } = flags;
-  if (isAddress(orchestrator)) return orchestrator;
+/**
+ * Returns the agent id of the orchestrator to ask, for which the command waits from now on. Throws `usage` if the option is not an agent id.
+ */
+export async function orchestratorOf(connected: ConnectedClient, flags: OrchestratorFlag): Promise<string> {
+  const { orchestrator = await connected.connection.orchestrator() } = flags;
+  if (isAddress(orchestrator)) {
+    connected.waits.for(() => recipientText(connected, orchestrator, 'to answer'));
+    return orchestrator;
+  }
   throw new SignalboxError('usage', `--orchestrator '${orchestrator}' is not an agent id`, {
     details: {
       hint: 'ids are lower-case, as in orchestrator; leave it out to take the one of the configuration',
@@ -37,7 +43,7 @@ export async function askOrchestrator<Query extends OrchestratorQuery>(
 ): Promise<OrchestratorAnswer<Query['op']>> {
   return await withClient(flags, async (connected) => {
     using withdrawal = withdrawOnSignal();
-    return await queryOrchestrator(connected.client, orchestratorOf(connected, flags), query, {
+    return await queryOrchestrator(connected.client, await orchestratorOf(connected, flags), query, {
       signal: withdrawal.signal,
       ...(timeoutMs !== undefined && { timeoutMs }),
     });

@@ -19,3 +19,9 @@ export function addressesOf({ url, socket }: Pick<BrokerReady, 'url' | 'socket'>
 export function insecureOption(url: string): string {
   return url.startsWith('wss:') || parseBrokerAddress(url, { insecure: true }).isLocal ? '' : ' --insecure';
 }
+
+/** Returns the port that a broker took: agents look for it there after a restart. */
+export function portOf({ url }: Pick<BrokerReady, 'url'>): number {
+  const { port, protocol } = new URL(url);
+  return port === '' ? { 'ws:': 80, 'wss:': 443 }[protocol]! : Number(port);
+}

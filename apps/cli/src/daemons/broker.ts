@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { runBroker } from '@signalbox/daemon/broker';
 import type { Config } from '@signalbox/daemon/config';
 import { type FoundConfig, findConfig } from '@signalbox/daemon/config/internal';
+import { dataDirectory } from '@signalbox/daemon/data-directory';
 import { isSupervised } from '@signalbox/daemon/supervisor';
 import { brokerParts } from '../config/config-parts.ts';
 import { handedConfig } from '../config/handed-config.ts';
@@ -15,6 +16,7 @@ import { shellWords } from '../terminal/shell-words.ts';
 import { announceReady } from './announce-ready.ts';
 import { addressesOf, type BrokerReady, insecureOption } from './broker-address.ts';
 import { listenOption } from './listen-option.ts';
+import { withOtherBroker } from './running-already.ts';
 
 /** The options of `signalbox broker`. */
 export interface BrokerFlags {
@@ -48,6 +50,15 @@ export async function brokerProcess(flags: BrokerFlags): Promise<void> {
     fault,
     ...(page !== undefined && { pageDirectory: page }),
     log: logInto(log),
+  }).catch((error) => {
+    // A supervisor starts it again when the other one has ended, or says this itself.
+    if (isSupervised()) throw error;
+    throw withOtherBroker(error, {
+      ...(found && { file: found.file }),
+      config,
+      dataDir: dataDirectory(flags.data, config),
+      listen: listen ?? config.broker.listen,
+    });
   });
   onHangup = async () => {
     try {

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { mkdirSync, openSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { brokerKeeper, checkDataDirectory } from '@signalbox/daemon/data-directory';
-import { errorOf, type Failure } from '@signalbox/daemon/supervisor';
+import { type ChildReport, errorOf, type Failure } from '@signalbox/daemon/supervisor';
 import { SignalboxError } from '@signalbox/protocol';
 import { ownCommand } from '../process/own-command.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
-import { count, printJson, printLines } from '../terminal/output.ts';
+import { count, printJson, printLines, printNotes } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { addressesOf } from './broker-address.ts';
 
@@ -24,10 +24,11 @@ const longestLog = 10 * 1024 * 1024;
 
 /**
  * Starts `signalbox up` with the same options, and returns when all is ready. It goes on without this process and its terminal, and logs
- * into its data directory. Rejects with the failure that the command reports, or with its end.
+ * into its data directory. What servers do meanwhile is told on standard error, after `starting`. Rejects with the failure that the command reports, or with its end.
  */
 export async function upDetached(
   { dataDir, where }: { dataDir: string; where: readonly string[] },
+  starting: string,
   { json }: { json?: boolean },
 ): Promise<void> {
   await checkDataDirectory(dataDir);
@@ -37,10 +38,18 @@ export async function upDetached(
   using withdrawal = withdrawOnSignal();
   const child = spawn(own.command, [...own.args, ...options, '--json'], {
     detached: true,
-    stdio: ['ignore', 'pipe', openLogFile(log, dataDir)],
+    stdio: ['ignore', 'pipe', openLogFile(log, dataDir), 'ipc'],
+  });
+  const tell = (...lines: string[]): void => {
+    if (!json) printNotes(...lines);
+  };
+  tell(starting);
+  child.on('message', (report: ChildReport) => {
+    if ('progress' in report) tell(...(report.progress.lines as string[]));
   });
   withdrawal.signal.addEventListener('abort', () => child.kill('SIGTERM'));
   const ready = await reportOf(child, log, withdrawal.signal);
+  child.disconnect();
   child.unref();
   child.stdout!.destroy();
   if (json) return printJson({ ...ready, pid: child.pid, log });

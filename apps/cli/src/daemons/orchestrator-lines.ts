@@ -32,6 +32,7 @@ function serverLines({ servers, problems, notReady }: OrchestratorReport): strin
   const rows = servers.map(({ name, state, tools }) => {
     const missing = notReady.find(({ server }) => server === name);
     if (missing?.state === 'starting') return [name, 'none yet: it is still starting'];
+    if (missing?.state === 'away') return [name, `none: ${missing.reason}`];
     if (missing) return [name, `none: it failed to start: ${missing.reason ?? state}`];
     const remarks = problems.filter(({ server, tool }) => server === name && tool !== undefined).length;
     const below = remarks === 0 ? '' : `; ${count(remarks, 'remark')} on its tools below`;

@@ -1,4 +1,5 @@
-import { findConfig } from '@signalbox/daemon/config/internal';
+import { findConfig, labelledConfig } from '@signalbox/daemon/config/internal';
+import { dataDirectory } from '@signalbox/daemon/data-directory';
 import { type OrchestratorReport, runOrchestrator, type ServerStart } from '@signalbox/daemon/orchestrator';
 import { isSupervised, reportToSupervisor } from '@signalbox/daemon/supervisor';
 import { hostLabelPattern, SignalboxError } from '@signalbox/protocol';
@@ -16,6 +17,7 @@ import { ownTracing } from '../process/tracing.ts';
 import { printLines } from '../terminal/output.ts';
 import { announceReady } from './announce-ready.ts';
 import { orchestratorLines } from './orchestrator-lines.ts';
+import { withOtherProgram } from './running-already.ts';
 import { ServerStarts } from './server-starts.ts';
 
 /** The options of `signalbox orchestrator`. */
@@ -45,7 +47,9 @@ export async function orchestratorProcess(flags: OrchestratorFlags): Promise<voi
   const start = new AbortController();
   void stop.then(() => start.abort());
   const token = ownToken(flags);
-  const servers = Object.entries(config.mcpServers).filter(([, { disabled }]) => !disabled);
+  const label = flags.host === undefined ? undefined : checkedLabel(flags.host);
+  const { mcpServers } = label === undefined ? config : labelledConfig(config, label);
+  const servers = Object.entries(mcpServers).filter(([, { disabled }]) => !disabled);
   using starts = shownStarts(
     servers.map(([name]) => name),
     flags,
@@ -58,7 +62,7 @@ export async function orchestratorProcess(flags: OrchestratorFlags): Promise<voi
     ...(authorities && { ca: authorities.pem }),
     ...(found && { configFile: found.file }),
     ...(token !== undefined && { token }),
-    ...(flags.host !== undefined && { label: checkedLabel(flags.host) }),
+    ...(label !== undefined && { label }),
     ...(flags.data !== undefined && { dataDir: flags.data }),
     ...(tokenFile && { tokenFiles: [tokenFile] }),
     allowExposed: flags.allowExposed ?? false,
@@ -69,7 +73,9 @@ export async function orchestratorProcess(flags: OrchestratorFlags): Promise<voi
     log: logInto(log),
   }).catch((error) => {
     if (start.signal.aborted) return undefined;
-    throw withConnectionHint(error, broker);
+    const hinted = withConnectionHint(error, broker);
+    // A supervisor starts it again when the other one has ended.
+    throw isSupervised() ? hinted : withOtherProgram(hinted, dataDirectory(flags.data, config), label);
   });
   if (!orchestrator) return;
   const ready = await Promise.race([orchestrator.ready, stop]);

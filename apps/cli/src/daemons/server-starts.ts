@@ -61,10 +61,14 @@ export class ServerStarts implements Disposable {
   }
 }
 
+/** The states of a server whose start has failed. A server elsewhere may also be awaited. */
+const failed: ReadonlySet<string> = new Set(['backing_off', 'ejected', 'refused', 'needs_auth']);
+
 /** Writes the outcome of the first start of a server, with all that shows why it failed. */
 export function startLines({ server, state, tools, error, failure, stderr }: ServerStart): string[] {
   if (state === 'ready') return [`${server} is ready: ${count(tools, 'tool')}`];
   if (error === undefined) return [`${server} is ${state}`];
+  if (!failed.has(state)) return [`${server} is not ready: ${error}`];
   return [
     `${server} failed to start: ${error}`,
     ...startFailureLines(failure),

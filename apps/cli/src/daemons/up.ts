@@ -1,9 +1,9 @@
-import { basename, dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '@signalbox/daemon/config';
 import { formatListenAddress } from '@signalbox/daemon/config/internal';
 import type { OrchestratorReport, ServerStart } from '@signalbox/daemon/orchestrator';
-import { SupervisedChild, type SupervisedOptions } from '@signalbox/daemon/supervisor';
+import { reportToSupervisor, SupervisedChild, type SupervisedOptions } from '@signalbox/daemon/supervisor';
 import { messageOf, parseBrokerAddress, SignalboxError } from '@signalbox/protocol';
 import type { Logger } from 'pino';
 import type { A2aReady } from '../a2a/serve.ts';
@@ -17,7 +17,7 @@ import { count, printJson, printLines, snakeKeys } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { type FaceReady, faceKeeper, faceSocketName } from '../worker/face-socket.ts';
 import { ApprovedConfig } from './approved-config.ts';
-import { addressesOf, type BrokerReady, insecureOption } from './broker-address.ts';
+import { addressesOf, type BrokerReady, insecureOption, portOf } from './broker-address.ts';
 import { childEnvironment } from './child-environment.ts';
 import { orchestratorLines } from './orchestrator-lines.ts';
 import { type PlanRequest, planCommand, type UpPlan } from './plan-request.ts';
@@ -60,7 +60,7 @@ export async function up(flags: UpFlags): Promise<void> {
   const { file, dataDir, listen } = plan;
   if (flags.detach) {
     const { upDetached } = await import('./detached.ts');
-    return await upDetached(plan, flags);
+    return await upDetached(plan, startingText(plan), flags);
   }
   let onHangup = (): void | Promise<void> => {};
   const stop = stopRequested({ onHangup: () => void onHangup(), timeoutMs: stopChildrenMs });
@@ -84,7 +84,8 @@ export async function up(flags: UpFlags): Promise<void> {
   const broker = await Promise.race([
     startAfterPrevious(brokerChild, 'broker', { dataDir, log, handed: configs.broker }).catch(
       async (error) => {
-        throw await withOtherBroker(error, { ...plan, configs });
+        const { withOtherBroker } = await import('./running-already.ts');
+        throw withOtherBroker(error, { ...plan, config: configs.broker });
       },
     ),
     stop,
@@ -92,7 +93,11 @@ export async function up(flags: UpFlags): Promise<void> {
   if (typeof broker === 'string') return;
   if (!flags.json) printLines(...brokerLines(broker, plan));
 
-  using starts = flags.json ? undefined : new ServerStarts(plan.started, (lines) => printLines(lines));
+  // With --json only `up --detach` is told, if it is the one that listens.
+  const tell = flags.json
+    ? (lines: string[]) => void reportToSupervisor({ progress: { lines } })
+    : (lines: string[]) => printLines(lines);
+  using starts = new ServerStarts(plan.started, tell);
   await using orchestratorChild = supervise<OrchestratorReport>(
     'orchestrator',
     log,
@@ -101,7 +106,7 @@ export async function up(flags: UpFlags): Promise<void> {
       ...(allowExposed ? ['--allow-exposed'] : []),
       ...(insecure ? ['--insecure'] : []),
     ],
-    { onProgress: (start) => starts?.take(start as unknown as ServerStart) },
+    { onProgress: (start) => starts.take(start as unknown as ServerStart) },
   );
   const socket = faceSocketOf(broker);
   await using faceChild = supervise<FaceReady>(
@@ -180,8 +185,8 @@ export async function up(flags: UpFlags): Promise<void> {
       '',
       ...nextLines(orchestrator, plan.where),
     );
-    starts?.reported(orchestrator);
   }
+  starts.reported(orchestrator);
   using _memory = returnIdleMemory(logInto(log, 'debug'));
   log.info({ reason: await stop }, 'stopping');
 }
@@ -278,44 +283,6 @@ function a2aOption(config: Config | undefined, last: A2aReady | undefined): stri
   return ['--listen', formatListenAddress({ ...config.a2a.listen, port: of })];
 }
 
-/**
- * Says of a broker that holds the data directory or the port which one it is, how it is ended, and how this project gets a broker of its own.
- */
-async function withOtherBroker(error: unknown, { file, dataDir, listen, configs }: UpPlan): Promise<unknown> {
-  if (!(error instanceof SignalboxError)) return error;
-  const { brokerKeeper, dataDirectory, runningBroker } = await import('@signalbox/daemon/data-directory');
-  const { builtInConfig } = await import('@signalbox/daemon/config/internal');
-  const isPort = error.code === 'address_in_use';
-  if (!isPort && error.code !== 'data_directory_locked') return error;
-  // With --data the port may be that of the broker which this configuration started on its own data directory.
-  const places = isPort
-    ? [configs.broker, builtInConfig()].map((one) => dataDirectory(undefined, one))
-    : [dataDir];
-  const place = places.find((one) => {
-    const url = runningBroker(one)?.url;
-    return !isPort || (url !== undefined && portOf({ url }) === listen.port);
-  });
-  const keeper = place === undefined ? undefined : brokerKeeper(place);
-  if (place === undefined || keeper === undefined) return error;
-  const other = runningBroker(place);
-  const of = other?.config === undefined ? 'without a configuration' : `of ${other.config}`;
-  const own = file === undefined ? '--data and --listen' : `broker: { data, listen } in ${file}`;
-  const data = `~/.local/state/signalbox-${ownName(file)}`;
-  const port = [0, 65_535].includes(listen.port) ? 0 : listen.port + 1;
-  const { code, retryable, details } = error;
-  const message = `the broker ${of} runs already, on ${place}`;
-  const end =
-    other?.supervisor_pid === undefined ? `kill ${keeper}` : shellWords('signalbox', 'down', '--data', place);
-  const hint = `see what it does: ${shellWords('signalbox', 'status', '--data', place)}; end it: ${end}; for a second one beside it set ${own}, as in ${data} and 127.0.0.1:${port}`;
-  return new SignalboxError(code, message, { cause: error, retryable, details: { ...details, hint } });
-}
-
-/** Returns a name for the data directory of a project. */
-function ownName(file: string | undefined): string {
-  const folder = basename(file === undefined ? process.cwd() : dirname(resolve(file)));
-  return folder.replace(/[^\w.-]+/g, '-') || 'project';
-}
-
 async function keeperOf(dataDir: string): Promise<number | undefined> {
   const { brokerKeeper } = await import('@signalbox/daemon/data-directory');
   return brokerKeeper(dataDir);
@@ -345,19 +312,18 @@ function supervise<Ready>(
   });
 }
 
-/** Returns the port that a broker took: agents look for it there after a restart. */
-function portOf({ url }: Pick<BrokerReady, 'url'>): number {
-  const { port, protocol } = new URL(url);
-  return port === '' ? { 'ws:': 80, 'wss:': 443 }[protocol]! : Number(port);
-}
-
 function brokerLines(broker: BrokerReady, { file, servers, searched }: Omit<UpPlan, 'configs'>): string[] {
   return [
     `broker ready at ${addressesOf(broker)}, data in ${broker.data}`,
-    file === undefined
-      ? `running without MCP servers: ${searched}`
-      : `starting ${count(servers.length, 'MCP server')} from ${file}${servers.length > 0 ? `: ${servers.join(', ')}` : ''} …`,
+    startingText({ servers, searched, ...(file !== undefined && { file }) }),
   ];
+}
+
+/** Says which servers are started and from which file, or that there is none. */
+function startingText({ file, servers, searched }: Pick<UpPlan, 'file' | 'servers' | 'searched'>): string {
+  return file === undefined
+    ? `running without MCP servers: ${searched}`
+    : `starting ${count(servers.length, 'MCP server')} from ${file}${servers.length > 0 ? `: ${servers.join(', ')}` : ''} …`;
 }
 
 function nextLines({ roles, url }: OrchestratorReport, where: readonly string[]): string[] {

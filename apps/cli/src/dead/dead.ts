@@ -11,6 +11,7 @@ import { SignalboxError } from '@signalbox/protocol';
 import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { bodyLines, parsedBody } from '../messages/message-text.ts';
+import { requireKnownAgent } from '../messages/why-waiting.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import {
@@ -42,7 +43,12 @@ export interface DeadChangeFlags extends DeadFlags {
 
 /** Lists messages that were given up. */
 export async function listDead(flags: DeadListFlags): Promise<void> {
-  const found = await withClient(flags, ({ client }) => listDeadLetters(client, flags));
+  const found = await withClient(flags, async ({ client }) => {
+    const letters = await listDeadLetters(client, flags);
+    if (flags.inbox !== undefined && letters.messages.length === 0)
+      await requireKnownAgent(client, flags.inbox);
+    return letters;
+  });
   if (flags.json) return printJson(found);
   const { messages, more } = found;
   if (messages.length === 0) return printLines('no message was given up');
@@ -113,6 +119,7 @@ async function changeDead(
       // All are listed before the first is changed: one that dies again at once must not be retried again.
       const all = { ...(inbox !== undefined && { inbox }), limit: Number.POSITIVE_INFINITY };
       const letters = named.length > 0 ? undefined : (await listDeadLetters(client, all)).messages;
+      if (inbox !== undefined && letters?.length === 0) await requireKnownAgent(client, inbox);
       const seqs = letters?.map(({ seq }) => seq) ?? named;
       if (how === 'retry') {
         unawaited = (letters ?? (await lettersOf(client, named)))

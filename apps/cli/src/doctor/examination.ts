@@ -186,7 +186,7 @@ async function orchestratorPortFindings({ flags, setup }: Place, reached: Reache
   if (!listen || setup.problem !== undefined) return [];
   if (reached.state !== 'connected') return [await portFinding(listen, 'orchestrator.listen')];
   const { client, connection } = reached;
-  if (await isConnected(client, flags.orchestrator ?? connection.orchestrator)) return [];
+  if (await isConnected(client, flags.orchestrator ?? (await connection.orchestrator()))) return [];
   return [await portFinding(listen, 'orchestrator.listen')];
 }
 
@@ -215,7 +215,7 @@ async function serverFindings(
   const { config, problem } = setup;
   if (reached.state === 'connected') {
     const { client, connection } = reached;
-    const orchestrator = flags.orchestrator ?? connection.orchestrator;
+    const orchestrator = flags.orchestrator ?? (await connection.orchestrator());
     if (await isConnected(client, orchestrator)) {
       const timeoutMs = orchestratorTimeoutMs;
       try {

@@ -6,6 +6,7 @@ import { toolLabel } from '@signalbox/protocol/tool-label';
 import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { orchestratorOf } from '../connection/orchestrator-request.ts';
+import { requireKnownAgent } from '../messages/why-waiting.ts';
 import { isOfCall } from '../tail/brief-tail.ts';
 import { formatDuration, formatElapsed } from '../terminal/duration.ts';
 import { oneLine, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
@@ -36,7 +37,8 @@ export async function printTimeline(flags: HistoryFlags): Promise<void> {
     ...(correlation !== undefined && { correlationId: correlation }),
   };
   const { groups, more, callsMissing, texts } = await withClient(flags, async (connected) => {
-    const timeline = await readTimeline(connected.client, orchestratorOf(connected, flags), query);
+    const timeline = await readTimeline(connected.client, await orchestratorOf(connected, flags), query);
+    if (about !== undefined && timeline.groups.length === 0) await requireKnownAgent(connected.client, about);
     return { ...timeline, texts: await textsOf(timeline.groups, connected.client) };
   });
   if (callsMissing) {

@@ -94,8 +94,14 @@ function keptText({ kinds, age_ms, bytes }: NonNullable<ThreadsPage['keeps']>): 
 
 async function print(id: string, flags: ThreadFlags): Promise<void> {
   const { after, limit = defaultMessages } = flags;
-  const transcript = await withClient(flags, (connected) =>
-    readThread(connected.client, orchestratorOf(connected, flags), { thread: id, after, limit }),
+  const transcript = await withClient(
+    flags,
+    async (connected) =>
+      await readThread(connected.client, await orchestratorOf(connected, flags), {
+        thread: id,
+        after,
+        limit,
+      }),
   );
   const { callsMissing, keeps, more } = transcript;
   const entries = transcript.entries.map(shownEntry);

@@ -165,7 +165,7 @@ async function wholeTarget(
 ): Promise<HoldTarget> {
   const { on, name = '' } = target;
   if (on !== 'tool' || /[:*]/.test(name)) return target;
-  const orchestrator = orchestratorOf({ client, ...connected }, flags);
+  const orchestrator = await orchestratorOf({ client, ...connected }, flags);
   const matrix = await queryOrchestrator(client, orchestrator, { op: 'matrix' }).catch(() => undefined);
   const tools = matrix?.tools ?? [];
   if (tools.some(({ tool }) => tool === name)) return target;
@@ -183,7 +183,7 @@ async function checkTools(
   pattern: string,
   flags: OrchestratorFlag,
 ): Promise<void> {
-  const orchestrator = orchestratorOf(connected, flags);
+  const orchestrator = await orchestratorOf(connected, flags);
   try {
     await checkToolPattern(connected.client, orchestrator, pattern);
   } catch (error) {

@@ -10,7 +10,9 @@ import {
 import { withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { textArgument } from '../messages/text-argument.ts';
+import { recipientText } from '../messages/why-waiting.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
+import { untilText } from '../terminal/duration.ts';
 import { linesOf, printJson, printLines } from '../terminal/output.ts';
 import { toolArguments } from '../tools/tool-arguments.ts';
 
@@ -54,7 +56,9 @@ async function ask(flags: AskMcpContentFlags, request: McpContentRequest): Promi
   return await withClient(flags, async (connected) => {
     using withdrawal = withdrawOnSignal();
     const options = { timeoutMs: flags.timeout, signal: withdrawal.signal };
-    const orchestrator = orchestratorOf(connected, flags);
+    const orchestrator = await orchestratorOf(connected, flags);
+    const todo = `to answer, ${untilText(flags.timeout, Date.now())} at the latest`;
+    connected.waits.for(() => recipientText(connected, orchestrator, todo));
     const answer = async (asked: McpContentRequest): Promise<Record<string, unknown>> => {
       const reply = await sendOrchestratorRequest(connected.client, orchestrator, asked, options);
       if ('data' in reply && isJsonObject(reply.data)) return reply.data;

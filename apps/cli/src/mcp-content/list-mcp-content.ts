@@ -2,7 +2,8 @@ import { readManifest } from '@signalbox/client/operator';
 import type { Manifest } from '@signalbox/protocol';
 import { withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
-import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
+import { count, oneLine, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
+import { askedRole } from '../token/listed-roles.ts';
 
 /** The options of the commands that list prompts or resources. `role` is that whose list is read. */
 export interface McpContentListFlags extends ToolsFlags {
@@ -41,9 +42,13 @@ export async function listPrompts(flags: McpContentListFlags): Promise<void> {
 
 async function manifestFor(flags: McpContentListFlags): Promise<Manifest> {
   const { role } = flags;
-  return await withClient(flags, (connected) =>
-    readManifest(connected.client, orchestratorOf(connected, flags), role === undefined ? {} : { role }),
-  );
+  return await withClient(flags, async (connected) => {
+    const orchestrator = await orchestratorOf(connected, flags);
+    const manifest = await readManifest(connected.client, orchestrator, role === undefined ? {} : { role });
+    const warning = role === undefined ? undefined : await askedRole(connected, flags, role);
+    if (warning !== undefined && !flags.json) printNotes(`signalbox: ${warning}`);
+    return manifest;
+  });
 }
 
 function whose({ role }: McpContentListFlags): string {

@@ -3,10 +3,17 @@ import { SignalboxError } from '@signalbox/protocol';
 import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
+import { untilText } from '../terminal/duration.ts';
 import { linesOf, printJson, printLines, printNotes } from '../terminal/output.ts';
 import { bodyText } from './message-text.ts';
 import { textArgument } from './text-argument.ts';
-import { type WhyWaiting, whyWaiting, whyWaitingLines, withRecipientHint } from './why-waiting.ts';
+import {
+  recipientText,
+  type WhyWaiting,
+  whyWaiting,
+  whyWaitingLines,
+  withRecipientHint,
+} from './why-waiting.ts';
 
 /** The options of `signalbox ask`. `timeout` in milliseconds. */
 export interface AskFlags extends ConnectionFlags {
@@ -18,10 +25,13 @@ export interface AskFlags extends ConnectionFlags {
 /** Asks an agent and prints what it answers. Says at once, and again if no answer comes, why it may take long. */
 export async function ask(to: string, argument: string, flags: AskFlags): Promise<void> {
   const question = await textArgument(argument);
-  const { outcome, waiting } = await withClient(flags, async ({ client }) => {
+  const { outcome, waiting } = await withClient(flags, async (connected) => {
+    const { client, waits } = connected;
     using withdrawal = withdrawOnSignal();
     const before = await whyWaiting(client, to);
     if (!flags.json) tell(whyWaitingLines(to, before, Date.now()));
+    const todo = `to answer, ${untilText(flags.timeout, Date.now())} at the latest`;
+    waits.for(() => recipientText(connected, to, todo));
     const outcome = await client.request(to, 'ask', question, {
       timeoutMs: flags.timeout,
       signal: withdrawal.signal,

@@ -1,5 +1,7 @@
+import type { BrokerClient } from '@signalbox/client';
 import { bodyWithoutSecrets } from '@signalbox/mcp-host/redaction';
-import { type Message, SignalboxError, threadOf } from '@signalbox/protocol';
+import { frameLimits, type Message, SignalboxError, threadOf } from '@signalbox/protocol';
+import { late, within } from '@signalbox/serving';
 import { withClient } from '../connection/connected-client.ts';
 import { type ConnectionFlags, sameConnection } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
@@ -9,9 +11,9 @@ import { shellWords } from '../terminal/shell-words.ts';
 import { refuseInTurn } from '../worker/refuse-in-turn.ts';
 import { bodyLines, bodyStart, withParsedBody } from './message-text.ts';
 import { listScheduled } from './scheduled.ts';
-import { takeWaiting } from './take-waiting.ts';
 import { type WaitFlags, waitForMail } from './wait-for-mail.ts';
 import { findWaiting, readWaiting } from './waiting-messages.ts';
+import { requireKnownAgent } from './why-waiting.ts';
 
 /** The options of `signalbox inbox`. */
 export interface InboxFlags extends WaitFlags {
@@ -93,10 +95,11 @@ async function list(flags: InboxFlags): Promise<void> {
     messages: waiting,
     more,
     agent,
-  } = await withClient(flags, async ({ client, connection: { agent } }) => ({
-    ...(await readWaiting(client, flags.of ?? agent, flags.limit)),
-    agent: flags.of ?? agent,
-  }));
+  } = await withClient(flags, async ({ client, connection: { agent } }) => {
+    const found = await readWaiting(client, flags.of ?? agent, flags.limit);
+    if (flags.of !== undefined && found.messages.length === 0) await requireKnownAgent(client, flags.of);
+    return { ...found, agent: flags.of ?? agent };
+  });
   const messages = flags.of === undefined ? waiting : waiting.map(withoutSecretsOf);
   if (flags.json) return printJson({ messages: messages.map(withParsedBody), ...(more && { more }) });
   if (messages.length === 0) return printLines(nothingWaits(agent));
@@ -190,4 +193,53 @@ function wholeMessage(message: Message, now: number): string[] {
     ...(attempt === undefined ? [] : [['attempt', String(attempt)] as const]),
   ];
   return [...factLines(facts), '', ...bodyLines(body)];
+}
+
+const windowBytes = 64 * 1024 * 1024;
+/** The broker pushes the backlog at once; after this much silence, in milliseconds, no more is expected. */
+const quietMs = 500;
+
+/**
+ * Claims up to `limit` messages that wait in the client's own inbox, hands them to `show`, and only then acknowledges
+ * them: a message that could not be shown is delivered again. Each is shown and acknowledged by itself, or with `together` all at
+ * once, as many as fit into 64 MiB. Resolves with the number that is left. Rejects with `connection_lost` if an ack fails.
+ */
+async function takeWaiting(
+  client: BrokerClient,
+  { limit, together }: { limit: number; together: boolean },
+  show: (messages: readonly Message[]) => Promise<void>,
+): Promise<number> {
+  await using subscription = await client.subscribe({
+    window: Math.min(limit, frameLimits.windowMessages),
+    windowBytes,
+  });
+  const { pending } = subscription.subscribed;
+  const wanted = Math.min(limit, pending);
+  const taken: Message[] = [];
+  const finish = async (messages: readonly Message[]): Promise<void> => {
+    await show(messages);
+    await acknowledge(client, messages);
+  };
+  while (taken.length < wanted) {
+    const next = await beforeQuiet(subscription.messages.next());
+    if (next === undefined || next.done) break;
+    taken.push(next.value);
+    if (!together) await finish([next.value]);
+  }
+  if (together) await finish(taken);
+  return pending - taken.length;
+}
+
+async function acknowledge(client: BrokerClient, messages: readonly Message[]): Promise<void> {
+  const seqs = messages.flatMap(({ seq }) => (seq === undefined ? [] : [seq]));
+  if (seqs.length === 0) return;
+  const { rejected } = await client.ack(seqs);
+  if (rejected.length === 0) return;
+  const message = `${rejected.length} of the messages above could not be acknowledged and will be delivered again`;
+  throw new SignalboxError('connection_lost', message, { retryable: true });
+}
+
+async function beforeQuiet<T>(promise: Promise<T>): Promise<T | undefined> {
+  const result = await within(promise, quietMs);
+  return result === late ? undefined : result;
 }

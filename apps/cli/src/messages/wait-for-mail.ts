@@ -5,6 +5,7 @@ import { longestTimerMs } from '@signalbox/serving';
 import { newMailOf, newMailText } from '@signalbox/worker/mail-hint';
 import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
+import { untilText } from '../terminal/duration.ts';
 import { type ExitCode, exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printLines } from '../terminal/output.ts';
 import { type FoundMail, findMail, type Mark, readMark, writeMark } from './new-mail.ts';
@@ -25,10 +26,18 @@ const shortestPauseMs = 1_000;
 export async function waitForMail(flags: WaitFlags): Promise<ExitCode> {
   const { timeout = Number.POSITIVE_INFINITY, mark, json } = flags;
   const after = mark === undefined ? undefined : await readMark(mark);
-  const { found, agent } = await withClient(flags, async ({ client, connection }) => ({
-    found: await firstMail(client, connection.agent, { after, timeoutMs: timeout }),
-    agent: agentOf(connection.agent),
-  }));
+  const { found, agent } = await withClient(flags, async ({ client, connection, waits }) => {
+    const end = timeout === Number.POSITIVE_INFINITY ? 'Ctrl-C ends it' : untilText(timeout, Date.now());
+    waits.for(() =>
+      client.state.name === 'ready'
+        ? `mail for ${connection.agent}, ${end}`
+        : `the broker at ${client.url}, to which the connection is lost`,
+    );
+    return {
+      found: await firstMail(client, connection.agent, { after, timeoutMs: timeout }),
+      agent: agentOf(connection.agent),
+    };
+  });
   if (found === undefined) {
     if (json) printJson({ messages: 0, from: [] });
     return exitCodes.ok;

@@ -1,6 +1,15 @@
 import type { BrokerClient } from '@signalbox/client';
-import { agentSummaries } from '@signalbox/client/operator';
-import { agentOf, isGroup, isReservedName, type RecipientState, SignalboxError } from '@signalbox/protocol';
+import { agentSummaries, listTokens } from '@signalbox/client/operator';
+import {
+  agentOf,
+  isGroup,
+  isReservedName,
+  permissionsOfRole,
+  type RecipientState,
+  SignalboxError,
+} from '@signalbox/protocol';
+import { suggestion } from '@signalbox/protocol/internal';
+import type { ConnectedClient } from '../connection/connected-client.ts';
 import { hasAgentEnvironment } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, oneLine } from '../terminal/output.ts';
@@ -49,6 +58,13 @@ async function whyAgentWaits(client: BrokerClient, to: string): Promise<WhyWaiti
   };
 }
 
+/** Says that a command waits for a recipient to do something, with the reasons why that may take long. */
+export async function recipientText({ client }: ConnectedClient, to: string, todo: string): Promise<string> {
+  if (client.state.name !== 'ready') return `the broker at ${client.url}, to which the connection is lost`;
+  const reasons = whyWaitingLines(to, await whyWaiting(client, to), Date.now());
+  return [`${to} ${todo}`, ...reasons].join('; ');
+}
+
 /** Adds to the refusal of an unknown agent or group what to do. Any other thrown value is returned as it is. */
 export function withRecipientHint(error: unknown, to: string): unknown {
   if (!(error instanceof SignalboxError) || error.code !== 'unknown_recipient') return error;
@@ -59,6 +75,26 @@ export function withRecipientHint(error: unknown, to: string): unknown {
     ? 'a group is named in signalbox.yaml, under groups, or by its role: role:ROLE'
     : `signalbox ps lists who is connected${hasAgentEnvironment(process.env) ? '' : make}`;
   return new SignalboxError(error.code, error.message, { cause: error, details: { hint, ...error.details } });
+}
+
+/**
+ * Rejects with `usage` if an operator's command found nothing of an agent because nobody knows it: then it is misspelt. Groups, and
+ * questions of those who may not see all agents, are not checked.
+ */
+export async function requireKnownAgent(client: BrokerClient, name: string): Promise<void> {
+  if (isGroup(name) || permissionsOfRole(client.role).length === 0) return;
+  const agent = agentOf(name);
+  const [{ connections, state }, tokens] = await Promise.all([
+    client.findRecipient(agent),
+    listTokens(client),
+  ]);
+  const names = new Set(tokens.map((token) => token.agent));
+  if (connections.length > 0 || state?.ever_connected === true || names.has(agent)) return;
+  throw new SignalboxError(
+    'usage',
+    `no agent '${agent}' has a token or ever connected${suggestion(agent, names)}`,
+    { details: { hint: 'signalbox ps and signalbox token list show the agents' } },
+  );
 }
 
 /** Says in words what keeps messages to a recipient waiting; nothing if it seems to read them. */

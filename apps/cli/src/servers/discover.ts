@@ -9,7 +9,7 @@ import { count, oneLine, printJson, printLines, tableLines } from '../terminal/o
 export async function discover(flags: ToolsFlags): Promise<void> {
   const servers = await withClient(flags, async (connected) => {
     using withdrawal = withdrawOnSignal();
-    return await discoverServers(connected.client, orchestratorOf(connected, flags), withdrawal);
+    return await discoverServers(connected.client, await orchestratorOf(connected, flags), withdrawal);
   });
   if (servers.some(({ error }) => error !== undefined)) process.exitCode = exitCodes.failed;
   if (flags.json) return printJson({ servers });

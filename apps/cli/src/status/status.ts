@@ -26,7 +26,7 @@ export async function printStatus(flags: StatusFlags): Promise<ExitCode> {
     return {
       url: client.url,
       stranded: strandedRoles(tokens, await listedRoles(flags, connection.url)),
-      ...(await readStatus(client, orchestratorOf(connected, flags))),
+      ...(await readStatus(client, await orchestratorOf(connected, flags))),
     };
   }).catch((error) => {
     throw withProcess(error);

@@ -1,8 +1,9 @@
 import { followTail, type TailEvent } from '@signalbox/client/operator';
-import { SignalboxError } from '@signalbox/protocol';
+import { messageOf, SignalboxError } from '@signalbox/protocol';
 import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { orchestratorOf } from '../connection/orchestrator-request.ts';
+import { requireKnownAgent } from '../messages/why-waiting.ts';
 import { stopRequested } from '../process/stop-signals.ts';
 import { printJson, printLines, printNotes } from '../terminal/output.ts';
 import { BriefTail } from './brief-tail.ts';
@@ -36,7 +37,7 @@ export async function tail(flags: TailFlags): Promise<void> {
     });
     const following = followTail(client, {
       ...(about !== undefined && { agent: about }),
-      orchestrator: orchestratorOf(connected, flags),
+      orchestrator: await orchestratorOf(connected, flags),
       onEvent: (event) => {
         const isShown = json || verbose || brief.isShown(event);
         if (isShown) output.show(event);
@@ -45,6 +46,10 @@ export async function tail(flags: TailFlags): Promise<void> {
     });
     const started = await Promise.race([following, stop]);
     if (typeof started === 'string') return;
+    connected.waits[Symbol.dispose]();
+    // It may be about to come, so it is followed in any case.
+    if (about !== undefined && !json)
+      await requireKnownAgent(client, about).catch((error) => printNotes(`signalbox: ${messageOf(error)}`));
     using events = started;
     if (json) printJson({ what: 'following', url: client.url, agent: about ?? null });
     else printLines(`following ${about ?? 'all agents'} at ${client.url}; Ctrl-C ends it`);

@@ -1,7 +1,9 @@
+import { listTokens } from '@signalbox/client/operator';
 import type { ConfigPart } from '@signalbox/daemon/config';
-import { exposedTokens, type ListedRoles } from '@signalbox/daemon/config/internal';
+import { exposedTokens, type ListedRoles, roleWarning } from '@signalbox/daemon/config/internal';
 import { SignalboxError } from '@signalbox/protocol';
 import { type ConfigBeside, configBeside } from '../config/config-beside.ts';
+import type { ConnectedClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 
 /**
@@ -13,6 +15,25 @@ export async function listedRoles(
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<ListedRoles | undefined> {
   return await partsBeside(flags, url, ['roles', 'unlisted'], env);
+}
+
+/**
+ * Checks a role whose list an operator asks for. Returns a warning if only tokens have it, and rejects with `usage` if nothing names it:
+ * then it is misspelt. `undefined` if the configuration lists it, or is not known here.
+ */
+export async function askedRole(
+  { client, connection }: Pick<ConnectedClient, 'client' | 'connection'>,
+  flags: ConnectionFlags,
+  role: string,
+): Promise<string | undefined> {
+  const listed = await listedRoles(flags, connection.url);
+  const warning = listed && roleWarning(role, listed);
+  if (warning === undefined) return undefined;
+  const tokens = await listTokens(client);
+  if (tokens.some((token) => token.role === role || token.roles?.includes(role))) return warning;
+  throw new SignalboxError('usage', `${warning}; no token has it either`, {
+    details: { hint: 'signalbox tools matrix shows the roles, and what each may use' },
+  });
 }
 
 /** Says which hosted servers of the configuration that goes with the broker at `url` could read a new token file. */

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { type BrokerClient, newMessageId } from '@signalbox/client';
 import { queryOrchestrator, readManifest } from '@signalbox/client/operator';
-import { replyError, sendOrchestratorRequest } from '@signalbox/client/operator/internal';
+import { maxOwnCalls, replyError, sendOrchestratorRequest } from '@signalbox/client/operator/internal';
 import {
   askDeadlineOf,
   type CallRequest,
@@ -15,7 +15,9 @@ import { type ConnectedClient, withClient } from '../connection/connected-client
 import { sameConnection } from '../connection/connection.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { textArgument } from '../messages/text-argument.ts';
+import { recipientText } from '../messages/why-waiting.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
+import { untilText } from '../terminal/duration.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printNotes } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
@@ -28,6 +30,9 @@ const defaultTimeoutMs = 60_000;
 
 /** The longest wait for the list of tools, in milliseconds. */
 const longestLookMs = 5000;
+
+/** The longest wait for what is known of the call while it waits, in milliseconds. */
+const noteLookMs = 1000;
 
 /** The longest wait for what became of a withdrawn call, in milliseconds. */
 const longestOutcomeMs = 2000;
@@ -54,7 +59,7 @@ export async function callTool(name: string, text: string, flags: ToolsCallFlags
     try {
       using withdrawal = withdrawOnSignal();
       const { signal } = withdrawal;
-      const orchestrator = orchestratorOf(connected, flags);
+      const orchestrator = await orchestratorOf(connected, flags);
       const tools = await listedTools(connected.client, orchestrator, Math.min(longestLookMs, timeoutMs));
       const tool = toolNamed(
         name,
@@ -63,10 +68,16 @@ export async function callTool(name: string, text: string, flags: ToolsCallFlags
       const asked = tools.find((one) => one.name === tool);
       const askMs = (timeout === undefined && asked && askDeadlineOf(asked)) || 0;
       const request: CallRequest = { op: 'call', tool, arguments: args, options: { timeout_ms: timeoutMs } };
-      const options = { id, timeoutMs: timeoutMs + askMs, signal, onProgress: tellWaiting };
+      const longestMs = timeoutMs + askMs;
+      const end = untilText(longestMs, Date.now());
+      connected.waits.for(
+        async () => `${await waitingFor(connected, orchestrator, id)}, ${end} at the latest`,
+      );
+      const options = { id, timeoutMs: longestMs, signal, onProgress: tellWaiting };
       const reply = await sendOrchestratorRequest(connected.client, orchestrator, request, options);
       if ('result' in reply) return reply.result;
-      throw labelledError(replyError(reply));
+      // JSON keeps the names on the wire.
+      throw json ? replyError(reply) : labelledError(replyError(reply));
     } catch (error) {
       if (!(error instanceof SignalboxError)) throw error;
       const ended = timeout === undefined ? error : withTimeoutHint(error);
@@ -76,6 +87,32 @@ export async function callTool(name: string, text: string, flags: ToolsCallFlags
   if (!json) return printResult(result, name);
   if (result.isError === true) process.exitCode = exitCodes.failed;
   printJson({ result: toProxiedResult(result) });
+}
+
+/** Says what the call waits for, as the orchestrator knows it. */
+async function waitingFor(connected: ConnectedClient, orchestrator: string, id: string): Promise<string> {
+  const look = { timeoutMs: noteLookMs };
+  const query = { op: 'own_calls' as const, running: true, limit: maxOwnCalls };
+  const answer = await queryOrchestrator(connected.client, orchestrator, query, look).catch(() => undefined);
+  if (!answer) return await recipientText(connected, orchestrator, 'to answer');
+  const call = answer.calls.find(({ request_id }) => request_id === id);
+  const on = call?.server === undefined ? 'its server' : `server ${call.server}`;
+  switch (call?.state) {
+    case 'held':
+      return `a release: ${call.hold}`;
+    case 'awaiting_approval':
+      return `approval ${call.approval} (signalbox approvals)`;
+    case 'queued':
+      return call.position === undefined ? 'its turn' : `its turn on ${on}, place ${call.position}`;
+    case 'running': {
+      const { not_ready = [] } = await readManifest(connected.client, orchestrator, look);
+      const missing = not_ready.find(({ server }) => server === call.server);
+      const why = missing && (missing.reason ?? `it is ${missing.state}`);
+      return why === undefined ? `${on} to end the call` : `${on}: ${why}`;
+    }
+    default:
+      return `${orchestrator} to take the call`;
+  }
 }
 
 /** Lists the tools that the role may use: they have the names, and say whether calls wait for a person. */
@@ -124,7 +161,7 @@ async function withOutcome(
   flags: ToolsCallFlags,
 ): Promise<SignalboxError> {
   if (error.details.interrupted !== true) return error;
-  const reply = await endOfWithdrawn(connected.client, orchestratorOf(connected, flags), id).catch(
+  const reply = await endOfWithdrawn(connected.client, await orchestratorOf(connected, flags), id).catch(
     () => undefined,
   );
   if (reply === undefined || !('error' in reply) || reply.error.may_have_run) return error;

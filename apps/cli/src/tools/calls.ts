@@ -31,7 +31,7 @@ export async function printCalls(flags: ToolsCallsFlags): Promise<void> {
       limit,
     };
     const list = seesAll ? listCalls : listOwnCalls;
-    return { calls: await list(client, orchestratorOf(connected, flags), query), limit };
+    return { calls: await list(client, await orchestratorOf(connected, flags), query), limit };
   });
   if (flags.json) return printJson({ calls });
   if (calls.length === 0)

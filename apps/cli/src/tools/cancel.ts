@@ -19,7 +19,7 @@ export async function cancelToolCall(requestId: string, flags: ToolsCancelFlags)
   checkRequestId(requestId);
   const { agent, reply } = await withClient(flags, async (connected) => {
     const { client } = connected;
-    const orchestrator = orchestratorOf(connected, flags);
+    const orchestrator = await orchestratorOf(connected, flags);
     const agent = flags.of ?? callerOf(requestId, await listCalls(client, orchestrator));
     const reply = await cancelCall(client, orchestrator, { agent, requestId }, flags.reason);
     return { agent, reply };

@@ -28,7 +28,7 @@ export async function explainTool(
     const meant = Object.hasOwn(roles, role) ? role : await roleMeant(client, role);
     using withdrawal = withdrawOnSignal();
     const query = { op: 'explain' as const, role: meant, tool, ...given };
-    return await queryOrchestrator(client, orchestratorOf(connected, flags), query, {
+    return await queryOrchestrator(client, await orchestratorOf(connected, flags), query, {
       signal: withdrawal.signal,
     });
   });

@@ -1,11 +1,10 @@
 import { queryOrchestrator, readManifest } from '@signalbox/client/operator';
-import { roleWarning } from '@signalbox/daemon/config/internal';
 import type { ServerReport } from '@signalbox/protocol';
 import { toolLabel } from '@signalbox/protocol/tool-label';
 import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { count, oneLine, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
-import { listedRoles } from '../token/listed-roles.ts';
+import { askedRole } from '../token/listed-roles.ts';
 import { notReadyLines } from './not-ready.ts';
 
 /** The options of `signalbox tools list`. `role` is that whose tools are listed. */
@@ -20,10 +19,9 @@ export interface ToolsListFlags extends ToolsFlags {
 export async function listTools(flags: ToolsListFlags): Promise<void> {
   const { role } = flags;
   const { manifest, servers, warning } = await withClient(flags, async (connected) => {
-    const orchestrator = orchestratorOf(connected, flags);
+    const orchestrator = await orchestratorOf(connected, flags);
     const manifest = await readManifest(connected.client, orchestrator, role === undefined ? {} : { role });
-    const listed = role === undefined ? undefined : await listedRoles(flags, connected.connection.url);
-    const warning = role !== undefined && listed ? roleWarning(role, listed) : undefined;
+    const warning = role === undefined ? undefined : await askedRole(connected, flags, role);
     return { manifest, servers: await serversFor(connected, orchestrator), warning };
   });
   const { version, tools = [], not_ready } = manifest;

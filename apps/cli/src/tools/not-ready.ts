@@ -8,9 +8,11 @@ const maxNames = 5;
 /** Says which servers have told no tool yet, and why; nothing if there are none. */
 export function notReadyLines(notReady: NotReady = []): string[] {
   const starting = notReady.filter(({ state }) => state === 'starting').map(({ server }) => server);
+  const away = notReady.filter(({ state }) => state === 'away');
   const failed = notReady.filter(({ state }) => state === 'failed');
   return [
     ...(starting.length > 0 ? [stillStarting(starting)] : []),
+    ...away.map(({ server, reason }) => `${server} is not ready: ${reason}`),
     ...failed.map(({ server, reason }) => `${server} failed to start: ${reason ?? 'for an unknown reason'}`),
   ];
 }

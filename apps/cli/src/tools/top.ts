@@ -17,8 +17,10 @@ export interface ToolsTopFlags extends ToolsFlags {
 /** Prints the tools that were called, the first by the ranking first. */
 export async function printToolsTop({ by, since, limit, ...flags }: ToolsTopFlags): Promise<void> {
   const lastMs = checkedTime(since);
-  const { tools, oldest } = await withClient(flags, async (connected) =>
-    rankTools(connected.client, orchestratorOf(connected, flags), { lastMs, by }),
+  const { tools, oldest } = await withClient(
+    flags,
+    async (connected) =>
+      await rankTools(connected.client, await orchestratorOf(connected, flags), { lastMs, by }),
   );
   const named = tools.filter((tool) => !isRestOfTools(tool));
   const shown = [...named.slice(0, limit), ...tools.filter(isRestOfTools)];

@@ -26,7 +26,8 @@ const leave = '\x1b[?25h\x1b[?1049l';
 export async function top({ by, since, ...flags }: TopFlags): Promise<void> {
   const lastMs = checkedTime(since);
   await withClient(flags, async (connected) => {
-    const read = () => readTop(connected.client, orchestratorOf(connected, flags), { lastMs, by });
+    const orchestrator = await orchestratorOf(connected, flags);
+    const read = () => readTop(connected.client, orchestrator, { lastMs, by });
     if (flags.json) {
       const { tools, ...rest } = await read();
       return printJson(
@@ -34,8 +35,10 @@ export async function top({ by, since, ...flags }: TopFlags): Promise<void> {
       );
     }
     const lines = async () => topLines(await read(), connected.client.url, lastMs);
-    if (process.stdout.isTTY) await live(connected, () => lines().catch(whileAway));
-    else printLines(await lines());
+    if (process.stdout.isTTY) {
+      connected.waits[Symbol.dispose]();
+      await live(connected, () => lines().catch(whileAway));
+    } else printLines(await lines());
   });
 }
 

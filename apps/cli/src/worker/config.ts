@@ -1,10 +1,18 @@
 import { statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { requestAddress } from '@signalbox/client';
 import { loadConfig } from '@signalbox/daemon/config';
 import { findConfig, settledPath } from '@signalbox/daemon/config/internal';
 import { dataDirectory, runningAddresses } from '@signalbox/daemon/data-directory';
-import { agentOf, agentOfToken, isJwt, parseBrokerAddress, SignalboxError } from '@signalbox/protocol';
+import {
+  agentOf,
+  agentOfToken,
+  isJwt,
+  issuerOfToken,
+  parseBrokerAddress,
+  SignalboxError,
+} from '@signalbox/protocol';
 import { suggestion } from '@signalbox/protocol/internal';
 import {
   clientSnippet,
@@ -13,6 +21,7 @@ import {
   type SnippetFile,
   snippetClients,
 } from '@signalbox/worker/internal';
+import { openClient } from '../connection/connected-client.ts';
 import {
   type Connection,
   type ConnectionFlags,
@@ -21,8 +30,8 @@ import {
 } from '../connection/connection.ts';
 import { ownCommand } from '../process/own-command.ts';
 import { linesOf, printJson, printLines, printNotes } from '../terminal/output.ts';
+import { expiryWarning } from '../token/token-expiry.ts';
 import { faceSocketName } from './face-socket.ts';
-import { tokenProblem } from './token-problem.ts';
 
 /** The options of `signalbox worker config`. */
 export interface WorkerConfigFlags extends ConnectionFlags {
@@ -125,10 +134,11 @@ async function ownFace(
   const agent = agentOf(connection.agent);
   checkToken(connection, agent, tokenFile);
   const { command, args } = ownCommand();
+  const orchestrator = await connection.orchestrator();
   const options = [
     ...(connection.insecure ? ['--insecure'] : []),
     ...(flags.tools === 'search' ? ['--tools', 'search'] : []),
-    ...(connection.orchestrator === 'orchestrator' ? [] : ['--orchestrator', connection.orchestrator]),
+    ...(orchestrator === 'orchestrator' ? [] : ['--orchestrator', orchestrator]),
   ];
   const face = await faceBesideBroker(connection.url, flags);
   const env = {
@@ -205,4 +215,25 @@ function faceUrl(text: string): string {
   }
   if (url.pathname === '/') url.pathname = '/mcp';
   return url.href;
+}
+
+/** The longest wait for a broker, in milliseconds: a snippet can be pasted before the broker runs. */
+const brokerTimeoutMs = 2000;
+
+/**
+ * Returns what is wrong with an agent's token: that the broker refuses it, or that it ends soon. Returns `undefined` if it is good, or no
+ * broker answers.
+ */
+async function tokenProblem(connection: Connection, agent: string): Promise<string | undefined> {
+  try {
+    const signal = AbortSignal.timeout(brokerTimeoutMs);
+    await using client = await openClient(connection, requestAddress(agent), { signal });
+    const { token } = client.welcome;
+    const issuer = issuerOfToken(connection.token);
+    const times = token && { agent, role: client.role, issuer, ...token };
+    return times && expiryWarning(times, Date.now(), connection.tokenFile);
+  } catch (error) {
+    if (!(error instanceof SignalboxError) || error.code !== 'unauthorized') return undefined;
+    return `the broker refuses this token: ${error.message}; ${String(error.details.hint)}`;
+  }
 }

@@ -63,7 +63,7 @@ export async function runWorkerFace(flags: WorkerFaceFlags): Promise<void> {
 /** Serves agents over HTTP beside the shims. */
 async function serveHttp(
   listen: ListenAddress,
-  { auth, worker }: Config,
+  { auth, broker, worker }: Config,
   options: Pick<HttpFaceOptions, 'connect' | 'insecure' | 'log'>,
 ): Promise<HttpFace> {
   // A face for shims alone has no need of it.
@@ -73,6 +73,7 @@ async function serveHttp(
       listen,
       ...(auth && { agentClaim: auth.agentClaim }),
       version: ownVersion(),
+      allowedHosts: broker.trustedOrigins.map((origin) => new URL(origin).hostname),
       limits: worker.limits,
       ...options,
     },

@@ -101,7 +101,7 @@ async function connect(
       token: connection.token,
       renewToken: async () => namedToken(flags, process.env)?.token,
       agent: connection.agent,
-      orchestrator: flags.orchestrator ?? connection.orchestrator,
+      orchestrator: flags.orchestrator ?? (await connection.orchestrator()),
       timeoutMs: flags.timeout,
       ...(flags.thread !== undefined && { thread: flags.thread }),
       signal: giveUp.signal,

@@ -23,6 +23,7 @@ const tones: Readonly<Record<ServerReport['state'], Tone>> = {
   disabled: 'quiet',
   not_offered: 'quiet',
   backing_off: 'bad',
+  away: 'bad',
   ejected: 'bad',
   refused: 'bad',
   needs_auth: 'bad',

@@ -37,7 +37,10 @@ test('Acks go with the next request, or when their time is over, or at the end o
   const lines = createInterface(socket)[Symbol.asyncIterator]();
   const read = async (): Promise<unknown> => JSON.parse((await lines.next()).value as string);
   const request = (id: string): void => {
-    lane.request({ type: 'deliver', id, to: 'orchestrator', kind: 'mcp_request' }, '{}', 1_000);
+    lane.request({ type: 'deliver', id, to: 'orchestrator', kind: 'mcp_request' }, '{}', {
+      remainingMs: 1_000,
+      isFirst: true,
+    });
   };
   const replyTo = async (id: string): Promise<void> => {
     const replied = new Promise<void>((resolve) => {
@@ -51,7 +54,7 @@ test('Acks go with the next request, or when their time is over, or at the end o
   await opened.promise;
 
   request('request-1');
-  expect(await read()).toMatchObject({ type: 'request', id: 'request-1' });
+  expect(await read()).toMatchObject({ type: 'request', id: 'request-1', first: true });
   await read();
   await replyTo('request-1');
   lane.ack('request-1');

@@ -84,13 +84,18 @@ export class OpenLane {
     return this.#socket.unread;
   }
 
-  /** Sends a request with a lifetime in milliseconds. */
-  request({ id, kind, thread, traceparent }: DeliverFrame, body: string, remainingMs: number): void {
+  /** Sends a request with a lifetime in milliseconds. `isFirst`: none with its id was ever sent. */
+  request(
+    { id, kind, thread, traceparent }: DeliverFrame,
+    body: string,
+    { remainingMs, isFirst }: { remainingMs: number; isFirst: boolean },
+  ): void {
     this.#waiting.add(id);
     this.#sendAcks();
     this.#socket.send(
       {
         ...{ type: 'request', id, kind, remaining_ms: Math.min(frameDefaults.ttlMs, Math.ceil(remainingMs)) },
+        ...(isFirst && { first: true }),
         ...(thread !== undefined && { thread }),
         ...(traceparent !== undefined && { traceparent }),
       },

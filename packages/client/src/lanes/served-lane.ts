@@ -26,7 +26,7 @@ const unacked = { replies: 256, length: 4 * 1024 * 1024, ms: 10_000 };
 /** The request runner, as the lanes of an orchestrator see it. */
 export interface LaneRunner {
   /** Takes a request. Returns false if it is not taken, and has not begun. */
-  acceptFromLane(lane: ServedLane, message: Message): boolean;
+  acceptFromLane(lane: ServedLane, message: Message, isFirst: boolean): boolean;
   /** The worker withdraws its request. */
   cancelFromLane(lane: ServedLane, id: string, agent: string): void;
   /** A lane has ended. */
@@ -170,7 +170,7 @@ export class ServedLane {
   }
 
   #request(
-    { id, kind, remaining_ms, thread, traceparent }: Extract<LaneFrame, { type: 'request' }>,
+    { id, kind, remaining_ms, first, thread, traceparent }: Extract<LaneFrame, { type: 'request' }>,
     body: string | undefined,
   ): void {
     const { address, clock, runner, takesRequests } = this.#deps;
@@ -195,7 +195,7 @@ export class ServedLane {
       ...(traceparent !== undefined && { traceparent }),
     };
     const mayTake = !this.#isFinishing && takesRequests() && bytes <= limits.bytes;
-    if (mayTake && runner.acceptFromLane(this, message)) this.#reportBegun(id, bytes, thread);
+    if (mayTake && runner.acceptFromLane(this, message, first === true)) this.#reportBegun(id, bytes, thread);
     else this.useBroker(id);
     const waitMs = this.rate.isOverdrawn ? this.rate.waitMs(clock.now()) : 0;
     if (waitMs > 0) clock.startTimer(() => this.#readOn(), waitMs);

@@ -171,7 +171,8 @@ export class RequestTable {
     request.lane = options.onLane && lane.to(frame.to, body, options.laneEpoch);
     if (request.lane && body !== undefined) {
       request.body = body;
-      request.lane.request(frame, body, options.timeoutMs);
+      const isFirst = options.isFirst ?? options.id === undefined;
+      request.lane.request(frame, body, { remainingMs: options.timeoutMs, isFirst });
       request.span?.end();
     } else this.#deliver(request, body);
   }

@@ -45,6 +45,8 @@ export class AcceptedRequest implements ServedRequest {
   /** The time when a member of a group renews the ack deadline next. */
   renewal: Deadline | undefined;
   isStarted = false;
+  /** See {@link ServedRequest.isFirst}. */
+  isFirst = false;
   /** The time when the broker is told at the latest that work has begun. */
   startNotice: Deadline | undefined;
   /** True if its runner has finished with it. */

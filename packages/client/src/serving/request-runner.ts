@@ -152,7 +152,7 @@ export class RequestRunner implements LaneRunner {
   }
 
   /** Takes a request from a lane, or returns false: then it has not begun. */
-  acceptFromLane(lane: ServedLane, message: Message): boolean {
+  acceptFromLane(lane: ServedLane, message: Message, isFirst: boolean): boolean {
     const key = keyOf(message.from.agent, message.id);
     const known = this.#accepted.get(key);
     if (known !== undefined) {
@@ -167,7 +167,7 @@ export class RequestRunner implements LaneRunner {
     }
     if (this.#isStopping || !this.serves(message.kind) || this.#running >= this.#options.concurrency)
       return false;
-    return this.#admit(key, message, lane);
+    return this.#admit(key, message, { lane, isFirst });
   }
 
   /** Aborts a request that its sender withdraws on a lane, unless the sender also waits for it by another way. */
@@ -274,12 +274,13 @@ export class RequestRunner implements LaneRunner {
       return;
     }
     request.seq = message.seq;
+    request.isFirst = false;
     request.epoch = this.#deps.epoch();
     if (request.isStarted) sendWorking(this.#deps, request);
   }
 
   /** Returns false if the request was dropped. */
-  #admit(key: string, message: Message, lane?: ServedLane): boolean {
+  #admit(key: string, message: Message, onLane?: { lane: ServedLane; isFirst: boolean }): boolean {
     const { outbox, deadlines, log, parseBody } = this.#deps;
     let json: unknown;
     try {
@@ -297,7 +298,10 @@ export class RequestRunner implements LaneRunner {
       return false;
     }
     const request = new AcceptedRequest(key, message, json, this.#requestDeps);
-    if (lane) request.lanes = [lane];
+    if (onLane) {
+      request.lanes = [onLane.lane];
+      request.isFirst = onLane.isFirst;
+    }
     this.#accepted.add(key, request);
     if (request.deadline !== undefined) {
       request.expiry = deadlines.add(request.deadline, () => this.#expire(request));

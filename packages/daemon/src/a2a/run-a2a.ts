@@ -112,7 +112,7 @@ export async function runA2a(options: RunA2aOptions): Promise<RunningA2a> {
       isJson: (contentType) =>
         contentType !== null && /^application\/(a2a\+)?json\s*(;|$)/i.test(contentType),
       allowsNoBody: true,
-      takesEvents: () => true,
+      events: () => 'also',
       refuseTarget(head) {
         const route = routeFor(head);
         return 'status' in route ? route : undefined;

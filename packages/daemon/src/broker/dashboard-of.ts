@@ -56,6 +56,7 @@ async function open(
     signIn: (code) => broker.signIn(code),
     signOut: (token) => broker.signOut(token),
     signInOf: (token) => broker.signInOf(token),
+    tokens: () => broker.tokens(),
     connect,
   };
   return new Dashboard({

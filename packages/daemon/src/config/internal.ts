@@ -25,6 +25,7 @@ export {
 } from './exposure/exposures.ts';
 export { settledPath } from './exposure/settled-path.ts';
 export { writableByOthers } from './exposure/writable-by-others.ts';
+export { labelledConfig } from './labelled-config.ts';
 export { formatListenAddress } from './listen-address.ts';
 export { listenError } from './listen-error.ts';
 export { loadPlace, namedDataDirectories } from './load-config.ts';

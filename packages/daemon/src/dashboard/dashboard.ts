@@ -183,13 +183,14 @@ export class Dashboard {
     const operation = operationAt(path, request.method);
     const { signedIn, client, results } = open;
     if (!isPermitted(operation.needs, signedIn.permissions)) throw forbidden(path, operation, signedIn);
-    const { orchestrator, listed } = this.#options;
+    const { access, orchestrator, listed } = this.#options;
     const key = request.headers['idempotency-key'];
     const context = {
       client,
       orchestrator,
       listed,
       signedIn,
+      tokens: access.tokens,
       backup: open.backup,
       key: typeof key === 'string' ? key : undefined,
       now: this.#now,

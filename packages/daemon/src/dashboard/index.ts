@@ -1,4 +1,4 @@
-export type { BrokerAccess, SignedIn } from './access.ts';
+export type { BrokerAccess } from './access.ts';
 export { commands } from './api/commands.ts';
 export type { ApiOperation } from './api/operation.ts';
 export type { Missing } from './api/or-missing.ts';

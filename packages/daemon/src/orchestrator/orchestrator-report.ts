@@ -13,7 +13,7 @@ export interface OrchestratorReport {
   isServing: boolean;
   servers: { name: string; state: string; tools: number; error?: string }[];
   /** The servers that have listed no tools yet: they are still starting, or their start has failed. */
-  notReady: { server: string; state: 'starting' | 'failed'; reason?: string }[];
+  notReady: { server: string; state: 'starting' | 'away' | 'failed'; reason?: string }[];
   roles: { role: string; tools: number }[];
   /** Says whether roles without an entry may use every tool or none. */
   unlisted: 'allow' | 'deny';

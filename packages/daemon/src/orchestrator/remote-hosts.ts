@@ -161,7 +161,8 @@ class RemoteHost {
     const problem = this.#problemOf(server);
     if (problem !== undefined) {
       const isOffered = !this.#found || this.#found.has(server);
-      const details = this.#hasEnded ? { ended: true } : {};
+      const state = this.#found ? this.#found.get(server)?.state : 'away';
+      const details = { ...(this.#hasEnded && { ended: true }), ...(state !== undefined && { state }) };
       throw new SignalboxError(isOffered ? 'server_failed' : 'server_not_found', problem, { details });
     }
     const { promise: lost, resolve: lose } = Promise.withResolvers<string>();
@@ -232,7 +233,9 @@ class RemoteHost {
   async #ask(): Promise<void> {
     const askedAt = this.#deps.now();
     try {
-      const answer = await this.#question({}, graceMs);
+      // A question to nobody is a refusal, which the broker notes.
+      const isThere = this.#found !== undefined || (await this.#isConnected());
+      const answer = isThere ? await this.#question({}, graceMs) : undefined;
       if (this.#stop.signal.aborted) return;
       if (answer) this.#heard(answer, askedAt);
       else this.#missed(askedAt);
@@ -243,6 +246,13 @@ class RemoteHost {
       this.#isUnderstood = false;
       this.#missed(askedAt);
     }
+  }
+
+  /** Asks the broker whether an orchestrator of the label is connected. */
+  async #isConnected(): Promise<boolean> {
+    const client = await this.#client;
+    const found = await client.findRecipient(hostAgent(this.#label)).catch(() => undefined);
+    return found !== undefined && found.connections.length > 0;
   }
 
   /** Waits to be told that the host ends, while it is there. Never rejects. */

@@ -14,6 +14,7 @@ import { type Journal, openSqliteJournal } from '@signalbox/store/journal';
 import { brokerName, directoryId, restoredDatabase } from '../broker/postgres-stores.ts';
 import type { Config } from '../config/index.ts';
 import { formatListenAddress, strandedRoles, withExposureChecked } from '../config/internal.ts';
+import { labelledConfig } from '../config/labelled-config.ts';
 import {
   dataDirectory,
   labelDirectory,
@@ -24,7 +25,6 @@ import { type Log, type LogLevel, withLevels } from '../log.ts';
 import { checkPolicy } from '../policy/policy.ts';
 import { RulesInForce, startPolicy } from '../policy/rules-in-force.ts';
 import { ConfigReload } from '../reload/config-reload.ts';
-import { labelledConfig } from './labelled-config.ts';
 import {
   describeOrchestrator,
   describeStart,

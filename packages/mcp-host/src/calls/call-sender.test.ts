@@ -21,7 +21,8 @@ test('A server that answers with the state of a call of another server does not 
       ...{ deadline: 1_000, repeatable: false },
     };
     const result = { resultType: 'input_required', inputRequests: {}, requestState };
-    await sender.send(outgoing, async () => ({ result }));
+    const sent = sender.send(outgoing, async () => ({ result }));
+    sender.ended(sent, await sent.answering);
   };
   const [first, second] = ['first', 'second'].map((name) => targetOf(name)) as [CallTarget, CallTarget];
   await answeredBy(first);

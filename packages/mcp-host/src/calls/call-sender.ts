@@ -38,6 +38,18 @@ export interface CallSenderDeps {
   waiting: WaitingCalls;
 }
 
+/** A call that was sent, until its answer comes. */
+export interface SentCall {
+  call: OutgoingCall;
+  answering: Promise<ServerAnswer>;
+  /** Monotonic milliseconds. */
+  sentAt: number;
+  /** The time that the call had left then, in milliseconds. */
+  timeoutMs: number;
+  progress: ProgressRelay | undefined;
+  span: TracedSpan | undefined;
+}
+
 /** Sends calls over connections: makes the request with its limits and its span, relays progress, and reads the answer. */
 export class CallSender {
   readonly #deps: CallSenderDeps;
@@ -57,12 +69,8 @@ export class CallSender {
     this.#latencies = new Latencies();
   }
 
-  /** Sends a call and waits for its answer. `attempt` holds the connection, and the failure of an earlier attempt. */
-  async send(
-    call: OutgoingCall,
-    sending: (request: ToolRequest) => Promise<ServerAnswer>,
-    attempt?: { connection: ServerConnection; earlier: Failure | undefined },
-  ): Promise<ToolCallResult> {
+  /** Sends a call. Its caller waits for the answer and passes it to `ended`. */
+  send(call: OutgoingCall, sending: (request: ToolRequest) => Promise<ServerAnswer>): SentCall {
     const { target, options } = call;
     const { signal, onSent, round } = options;
     const timeoutMs = timeLeftOf(call, this.#deps.now());
@@ -90,7 +98,16 @@ export class CallSender {
     const answering = span ? span.run(send) : send();
     // Messages that are sent in one turn of the event loop are written at its end.
     if (onSent) process.nextTick(onSent);
-    const answer = await answering;
+    return { call, answering, sentAt, timeoutMs, progress, span };
+  }
+
+  /** Reads the answer to a call. `attempt` holds its connection, and the failure of an earlier attempt. */
+  ended(
+    { call, sentAt, timeoutMs, progress, span }: SentCall,
+    answer: ServerAnswer,
+    attempt?: { connection: ServerConnection; earlier: Failure | undefined },
+  ): ToolCallResult {
+    const { target, options } = call;
     progress?.end();
     const ranMs = this.#deps.now() - sentAt;
     if ('result' in answer) {
@@ -109,7 +126,7 @@ export class CallSender {
     const failure = attempt ? unsentIfSessionUnknown(answer.failure, attempt) : answer.failure;
     if (failure.kind !== 'not_sent') this.#latencies.add(ranMs);
     const isSilent = wasFairWait({
-      waitedMs: signal.aborted ? ranMs : timeoutMs,
+      waitedMs: options.signal.aborted ? ranMs : timeoutMs,
       limitMs: target.config.timeoutMs,
       sawProgress: progress?.sawSome,
     });

@@ -62,6 +62,8 @@ export class ServerCalls {
   readonly #breakers: CircuitBreakers;
   readonly #cache: ResponseCache;
   readonly #sender: CallSender;
+  /** The lost sessions that count as one failure, however many calls they had. */
+  readonly #lost = new WeakSet<ServerConnection>();
 
   constructor(config: ServerPolicy, deps: ServerCallsDeps) {
     this.#deps = deps;
@@ -97,9 +99,8 @@ export class ServerCalls {
     // Another request may have brought answers meanwhile.
     if (this.#deps.waiting.find(round?.requestState ?? '') !== waiting)
       return { error: noWaitingCall(call.tool) };
-    return forCaller(
-      await this.#sender.send(call, (request) => waiting.goOn(round?.inputResponses ?? {}, request)),
-    );
+    const sent = this.#sender.send(call, (request) => waiting.goOn(round?.inputResponses ?? {}, request));
+    return forCaller(this.#sender.ended(sent, await sent.answering));
   }
 
   /** Makes a call of one of the server's tools. Never rejects. */
@@ -160,22 +161,31 @@ export class ServerCalls {
     const permit = breaker.enter();
     if ('retryAfterMs' in permit) return { error: circuitOpen(target.name, permit) };
     let ended: ToolCallResult | undefined;
+    let session: ServerConnection | undefined;
     try {
       const connection = this.#readyConnection(call, permit) ?? (await this.#connectionFor(call, permit));
       if ('error' in connection) ended = connection;
       else {
+        session = connection;
         const barring = call.barred?.();
-        ended = barring
-          ? { error: barring, isCallersOwn: true }
-          : await this.#sender.send(call, (request) => sendTo(connection, call, request), {
-              connection,
-              earlier,
-            });
+        if (barring) ended = { error: barring, isCallersOwn: true };
+        else {
+          const sent = this.#sender.send(call, (request) => sendTo(connection, call, request));
+          ended = this.#sender.ended(sent, await sent.answering, { connection, earlier });
+        }
       }
     } finally {
       const failure = ended && 'error' in ended ? ended.failure : undefined;
       const isAnswered = ended !== undefined && 'result' in ended;
-      const verdict = isAnswered ? 'success' : verdictOf(failure, gaveUp(options.signal));
+      const isLost = session !== undefined && failure?.kind === 'lost' && !session.isOpen;
+      const verdict = isAnswered
+        ? 'success'
+        : verdictOf(failure, {
+            aborted: gaveUp(options.signal),
+            isElsewhere: target.config.type === 'remote',
+            hasCounted: isLost && this.#lost.has(session!),
+          });
+      if (isLost && verdict === 'failure') this.#lost.add(session!);
       const cause = verdict === 'failure' ? (failure?.reason ?? target.lastError) : undefined;
       const change = breaker.leave(permit, verdict, cause);
       if (change) this.#breakers.report(target, breaker, change);

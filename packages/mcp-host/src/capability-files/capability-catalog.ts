@@ -11,12 +11,13 @@ import type {
 import { watchFiles } from '../yaml-files/index.ts';
 import { type CapabilityEvent, callCapability, checkCapabilityArguments } from './calls/call-capability.ts';
 import type { CapabilityFetch } from './calls/call-provider.ts';
-import { buildSnapshot, emptySnapshot } from './catalog-snapshot.ts';
+import type { Capability } from './document/compile-capability.ts';
 import {
   isCapabilityFile,
   type LoadedFile,
   listCapabilityFiles,
   loadCapabilityFile,
+  type PlacedCapability,
 } from './files/load-file.ts';
 import { sentForms } from './secrets/credential.ts';
 import { readSecret, type SecretSources } from './secrets/secret.ts';
@@ -194,4 +195,51 @@ function secretOrNothing(reference: string, sources: SecretSources): string {
 /** Similar names are suggested by the code that knows which tools the caller may use. */
 function notFound(name: string): ToolCallError {
   return toolCallError('tool_not_found', `no tool is named '${name.slice(0, 128)}'`, { mayHaveRun: false });
+}
+
+/** All tools at one moment. A snapshot is never changed, only replaced. */
+interface CatalogSnapshot {
+  byName: ReadonlyMap<string, Capability>;
+  tools: readonly Tool[];
+  problems: readonly ToolProblem[];
+}
+
+/** The snapshot before any file was read. */
+const emptySnapshot: CatalogSnapshot = { byName: new Map(), tools: [], problems: [] };
+
+/** Builds a snapshot. Of tools with the same name the first one is kept. Unchanged lists stay the same arrays. */
+function buildSnapshot(
+  files: Iterable<LoadedFile>,
+  problems: readonly ToolProblem[],
+  before: CatalogSnapshot,
+): CatalogSnapshot {
+  const kept = new Map<string, PlacedCapability>();
+  const found: ToolProblem[] = [...problems];
+  for (const file of files) {
+    found.push(...file.problems);
+    for (const placed of file.tools) {
+      const { name } = placed.capability.tool;
+      const first = kept.get(name);
+      if (!first) kept.set(name, placed);
+      else {
+        found.push({
+          tool: name,
+          message: `${placed.place}: name: '${name}' is defined at ${first.place} already, and that one stays`,
+        });
+      }
+    }
+  }
+  const byName = new Map([...kept].map(([name, { capability }]) => [name, capability]));
+  return {
+    byName,
+    tools: sameIfEqual(
+      before.tools,
+      [...byName.values()].map(({ tool }) => tool),
+    ),
+    problems: sameIfEqual(before.problems, found),
+  };
+}
+
+function sameIfEqual<T>(before: readonly T[], after: readonly T[]): readonly T[] {
+  return JSON.stringify(before) === JSON.stringify(after) ? before : after;
 }

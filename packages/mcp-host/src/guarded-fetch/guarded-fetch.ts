@@ -1,10 +1,9 @@
 import { lookup as dnsLookup } from 'node:dns/promises';
 import type { Response as AgentResponse } from 'undici';
-import { blocked, redirectFailed, requestError } from './errors.ts';
+import { blocked, redirectFailed, requestError, tooLarge } from './errors.ts';
 import type { GuardedAgent, Lookup } from './guarded-agent.ts';
 import { hostMatcher } from './host-patterns.ts';
 import { followingHop, type Hop, redirectTarget } from './redirects.ts';
-import { globalResponse } from './response.ts';
 
 /** A `fetch` for URLs that somebody else chose. Disposing it closes its connections. */
 export type GuardedFetch = ((input: string | URL | Request, init?: GuardedInit) => Promise<Response>) &
@@ -109,4 +108,43 @@ function checkUrl({ protocol, hostname, username, password }: URL, redirects: nu
     const message = `the URL for ${hostname} holds a user name or password; leave them out`;
     throw blocked(message, hostname, redirects);
   }
+}
+
+const bodylessStatus = [204, 205, 304];
+
+/**
+ * Makes a response of the global class, which other libraries expect, from one of the agent's. Its body fails with
+ * `result_too_large` when it becomes larger than `maxBytes`; if that is announced, this function throws it.
+ */
+function globalResponse(
+  response: AgentResponse,
+  url: URL,
+  wasRedirected: boolean,
+  maxBytes: number,
+): Response {
+  const { status, statusText } = response;
+  const headers = new Headers([...response.headers]);
+  if (Number(headers.get('content-length')) > maxBytes) {
+    void response.body?.cancel();
+    throw tooLarge(url.hostname, maxBytes);
+  }
+  const source = response.body as ReadableStream<Uint8Array> | null;
+  const body = source && !bodylessStatus.includes(status) ? bounded(source, maxBytes, url.hostname) : null;
+  const result = new Response(body, { status, statusText, headers });
+  Object.defineProperty(result, 'url', { value: url.href });
+  Object.defineProperty(result, 'redirected', { value: wasRedirected });
+  return result;
+}
+
+function bounded(body: ReadableStream<Uint8Array>, maxBytes: number, host: string) {
+  let bytes = 0;
+  return body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        bytes += chunk.byteLength;
+        if (bytes > maxBytes) throw tooLarge(host, maxBytes);
+        controller.enqueue(chunk);
+      },
+    }),
+  );
 }

@@ -19,13 +19,15 @@ import type { Fetch } from './request-fetch.ts';
 import { type ClientEvents, type ClientQuestions, newClient } from './sdk-client.ts';
 import { SdkConnection } from './sdk-connection.ts';
 import { failureOf } from './sdk-failure.ts';
-import { SessionLoss } from './session-loss.ts';
+import { isAboutSession, namesSession, refusesSession, SessionCheck, SessionLoss } from './session-loss.ts';
 import { keepResultsUntouched } from './untouched-results.ts';
 import type { UpstreamFetch } from './upstream-fetch.ts';
 
 const sessionEndMs = 1_000;
 /** The longest wait for the answer of an HTTP server to the question for its revision, in milliseconds. */
 const probeMs = 10_000;
+/** The longest wait for the answer to the question whether a session is known, in milliseconds. */
+const pingMs = 10_000;
 const subscriptionEnded = 'the server ended the stream of change notices';
 
 /** A fact about an HTTP server that is kept for its next connection. */
@@ -114,11 +116,15 @@ async function connectStdio(
   if (client.getProtocolEra() === 'modern') refuseRequests(transport, options.onNoise);
   client.autoOpenedSubscription?.closed.then(() => loss.lose(transport.end ?? subscriptionEnded));
   const { questions } = options;
+  const check = new SessionCheck(loss, namesSession);
+  const legacyCalls = new LegacyCalls(transport, (words) => {
+    if (isAboutSession(words)) void check.ask(() => client.ping({ timeout: pingMs }));
+  });
   return new SdkConnection(client, transport, loss, {
     limits,
     questions,
     onLogMessage: options.onLogMessage,
-    legacyCalls: new LegacyCalls(transport),
+    legacyCalls,
   });
 }
 
@@ -170,6 +176,7 @@ async function openHttp(
   options: ConnectOptions,
 ): Promise<ServerConnection> {
   const loss = new SessionLoss();
+  const check = new SessionCheck(loss, refusesSession);
   let refusal: SignalboxError | undefined;
   const connections = lazyUpstreamFetch();
   const transport = httpTransport(
@@ -181,6 +188,11 @@ async function openHttp(
         if (streaming) transport.close();
       },
       onStreamTooLarge: (reason) => loss.lose(reason),
+      onNoticesMissed: () => {
+        options.onToolsChanged();
+        options.onMcpContentChanged();
+      },
+      onSessionDoubted: () => void check.ask(() => client.ping({ timeout: pingMs })),
       onUnauthorized: (error) => {
         refusal = error;
         // A missing scope concerns a single request, which may need more than the others.

@@ -35,6 +35,8 @@ test('the stream of a request that was given up is ended, and not opened again',
     onSessionRefused: vi.fn(),
     onUnauthorized: vi.fn(),
     onStreamTooLarge: vi.fn(),
+    onNoticesMissed: vi.fn(),
+    onSessionDoubted: vi.fn(),
   };
   const config = { type: 'http' as const, url: 'http://127.0.0.1/mcp' };
   const transport = httpTransport(config, observer, { now: () => 0, send });

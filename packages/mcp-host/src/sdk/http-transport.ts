@@ -11,12 +11,13 @@ import { NoticeBudget } from '../notice-budget.ts';
 import { type Authorizer, authorizedFetch } from '../server-auth/index.ts';
 import { answerTooLarge } from '../too-large-answer.ts';
 import { MarkedNumbers } from './marked-numbers.ts';
+import { NoticeStream } from './notice-stream.ts';
 import { type Fetch, type FetchObserver, requestFetch } from './request-fetch.ts';
 import { streamLost } from './sdk-failure.ts';
 import { UnansweredRequests } from './unanswered-requests.ts';
 import { keepResultsUntouched } from './untouched-results.ts';
 
-/** The shortest pause before a stream is opened again. A server may ask for a longer one, but not for none. */
+/** The shortest pause before the stream of a request is opened again. A server may ask for a longer one, but not for none. */
 const shortestPauseMs = 1_000;
 /** The longest time for a message that is no request, in milliseconds. A request ends with its caller’s deadline. */
 const noticeMs = 30_000;
@@ -25,6 +26,10 @@ const noticeMs = 30_000;
 export interface HttpObserver extends Omit<FetchObserver, 'onTooLarge'> {
   /** Called when a stream that belongs to no request sent a message that is too large. */
   onStreamTooLarge(reason: string): void;
+  /** Called when announcements of the server may have been lost. */
+  onNoticesMissed(): void;
+  /** Called when a request of a session failed. Not every server that does not know the session says so by 404 or 400. */
+  onSessionDoubted(): void;
 }
 
 /** The dependencies of the transport. */
@@ -60,24 +65,36 @@ export function httpTransport(
     if (request === undefined) observer.onStreamTooLarge(message);
     else transport.onmessage?.(errorAnswer(request.id, message, answerTooLarge));
   };
+  const fetch = requestFetch(
+    { ...observer, onTooLarge },
+    {
+      send: authorizer ? authorizedFetch(authorizer, plainSend) : plainSend,
+      request: () => requests.current,
+      notices: new NoticeBudget(now),
+      numbers,
+      bounds: { bytes: limitsOf(config).answerBytes, nodes: maxAnswerNodes },
+    },
+  );
+  const noticeStream = new NoticeStream(now, () => observer.onNoticesMissed());
+  const isForNoRequest = () => requests.current === undefined;
   const transport = new StreamableHTTPClientTransport(new URL(config.url), {
     requestInit: { headers: config.headers ?? {} },
-    fetch: requestFetch(
-      { ...observer, onTooLarge },
-      {
-        send: authorizer ? authorizedFetch(authorizer, plainSend) : plainSend,
-        request: () => requests.current,
-        notices: new NoticeBudget(now),
-        numbers,
-        bounds: { bytes: limitsOf(config).answerBytes, nodes: maxAnswerNodes },
-      },
-    ),
+    fetch: async (url, init) => {
+      if (!isForNoRequest()) return fetch(url, init);
+      if (init?.method === 'GET') return noticeStream.open(() => fetch(url, init), init.signal);
+      const response = await fetch(url, init);
+      return init?.method === 'POST' && response.ok ? accepted(response) : response;
+    },
     reconnectionOptions,
     reconnectionScheduler: (reconnect, delayMs) => {
-      const timer = setTimeout(reconnect, Math.max(delayMs, shortestPauseMs));
+      const pauseMs = isForNoRequest() ? noticeStream.nextPauseMs() : shortestPauseMs;
+      const timer = setTimeout(reconnect, Math.max(delayMs, pauseMs));
       return () => clearTimeout(timer);
     },
   });
+  const doubtSession = (): void => {
+    if (transport.sessionId !== undefined) observer.onSessionDoubted();
+  };
   const send = transport.send.bind(transport);
   transport.send = (message, options) => {
     const request = requestOf(message);
@@ -89,20 +106,35 @@ export function httpTransport(
     }
     const { id } = request;
     const onRequestStreamEnd = () => {
-      requests.ended(id);
+      const isAwaited = requests.ended(id);
+      if (isAwaited) doubtSession();
       if (options?.onRequestStreamEnd) options.onRequestStreamEnd();
-      // After an answered request this is one more answer to an id that nobody waits for, and it is dropped.
-      else transport.onmessage?.(errorAnswer(id, streamLost.reason, streamLost));
+      else if (isAwaited) transport.onmessage?.(errorAnswer(id, streamLost.reason, streamLost));
     };
-    return requests.run(request, () => send(message, { ...options, onRequestStreamEnd }));
+    return requests.run(request, () =>
+      send(message, { ...options, onRequestStreamEnd }).catch((error: unknown) => {
+        if (!requests.current?.isWithdrawn) doubtSession();
+        throw error;
+      }),
+    );
   };
   keepResultsUntouched(transport);
   const { onmessage } = transport;
   transport.onmessage = (message: JSONRPCMessage) => {
     numbers.restore(message);
+    if (!('method' in message) && message.id !== undefined) {
+      const isAwaited = requests.answered(message.id);
+      if (isAwaited && 'error' in message) doubtSession();
+    }
     onmessage?.(message);
   };
   return transport;
+}
+
+/** Workaround for the SDK 2.4.0: it opens the stream of notices only after 202, and some servers answer notices with 200 or 204. */
+async function accepted({ body }: Response): Promise<Response> {
+  await body?.cancel();
+  return new Response(null, { status: 202 });
 }
 
 function requestOf(message: JSONRPCMessage | JSONRPCMessage[]): JSONRPCRequest | undefined {

@@ -31,11 +31,14 @@ const connectionClosed: ServerAnswer = { failure: { kind: 'lost', reason: 'the c
  */
 export class LegacyCalls {
   readonly #transport: Transport;
+  readonly #onError: (words: string) => void;
   readonly #calls = new PassingMap<OpenCall, number>();
   #nextId = firstId;
 
-  constructor(transport: Transport) {
+  /** `onError` is called with the words of each error that answers a call. */
+  constructor(transport: Transport, onError: (words: string) => void = () => {}) {
     this.#transport = transport;
+    this.#onError = onError;
     const { onmessage, onclose } = transport;
     transport.onmessage = (message, extra) => {
       if (!this.#receive(message)) onmessage?.(message, extra);
@@ -74,6 +77,7 @@ export class LegacyCalls {
     }
     const { id } = message;
     if (!this.#isOurs(id)) return false;
+    if ('error' in message) this.#onError(message.error.message);
     this.#end(id)?.resolve(answerOf(message));
     return true;
   }

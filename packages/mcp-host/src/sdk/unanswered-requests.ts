@@ -1,6 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { RequestId } from '@modelcontextprotocol/client';
 
+/** The most streams that stay open after their answers. A server should end them. */
+const maxAnswered = 8;
+
 /** A JSON-RPC request whose answer may still come over HTTP. */
 export interface UnansweredRequest {
   readonly id: RequestId;
@@ -21,6 +24,8 @@ export interface UnansweredRequest {
 export class UnansweredRequests {
   readonly #context = new AsyncLocalStorage<UnansweredRequest | undefined>();
   readonly #open = new Map<RequestId, { request: UnansweredRequest; withdraw: () => void }>();
+  /** The open ones whose answers have come, the oldest first. */
+  readonly #answered = new Set<RequestId>();
 
   /** The request for which the running code sends or reads, or `undefined` outside of a request. */
   get current(): UnansweredRequest | undefined {
@@ -64,15 +69,29 @@ export class UnansweredRequests {
     return this.#context.run(undefined, send);
   }
 
-  /** Records that no more data comes for a request. */
-  ended(id: RequestId): void {
-    this.#open.delete(id);
+  /**
+   * Records that the answer to a request has come. Returns false if nobody waits for one. Streams that their server leaves open after the
+   * answer are ended here if there are too many.
+   */
+  answered(id: RequestId): boolean {
+    const open = this.#open.get(id);
+    if (!open || this.#answered.has(id)) return false;
+    if (open.request.isStreamed) this.#answered.add(id);
+    const [oldest] = this.#answered;
+    if (this.#answered.size > maxAnswered) this.withdraw(oldest!);
+    return true;
+  }
+
+  /** Records that no more data comes for a request. Returns true if its answer is still waited for. */
+  ended(id: RequestId): boolean {
+    const isAnswered = this.#answered.delete(id);
+    return this.#open.delete(id) && !isAnswered;
   }
 
   /** Ends the HTTP request of a request that its caller has given up. */
   withdraw(id: RequestId): void {
     const open = this.#open.get(id);
-    this.#open.delete(id);
+    this.ended(id);
     open?.withdraw();
   }
 }

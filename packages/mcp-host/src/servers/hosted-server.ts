@@ -122,7 +122,10 @@ export class HostedServer {
     if (this.isKnown) return undefined;
     if (this.#halted) return { state: 'failed', reason: 'it was stopped' };
     const { lastError } = this.#instances;
-    return lastError === undefined ? { state: 'starting' } : { state: 'failed', reason: lastError };
+    const { state } = this;
+    const isStarting = this.config.type === 'remote' && (state === 'starting' || state === 'queued');
+    if (lastError === undefined || isStarting) return { state: 'starting' };
+    return { state: state === 'away' || state === 'not_offered' ? 'away' : 'failed', reason: lastError };
   }
 
   /** The last good tool list, with the server's own problem while there is one. */

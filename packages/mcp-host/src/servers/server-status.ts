@@ -10,6 +10,7 @@ import type { StartFailure } from './starts/start-failure.ts';
  * The state of a hosted server or of one of its instances.
  * - `idle`: not started; the first call starts it.
  * - `queued`: its start waits for its turn, or for a process slot.
+ * - `away`: the orchestrator that hosts it is not there. It is asked for again and again.
  * - `not_offered`: its orchestrator is there and has never offered it. It is asked for again and again.
  * - `ejected`: it failed too often, or its command is missing. It stays so until a reload.
  * - `refused`: it is a worker of Signalbox. It stays so until a reload.
@@ -23,6 +24,7 @@ export type ServerState =
   | 'starting'
   | 'ready'
   | 'backing_off'
+  | 'away'
   | 'not_offered'
   | 'ejected'
   | 'refused'
@@ -88,7 +90,7 @@ export interface InstanceStatus {
 
 /** The reason why no list of a server's tools is known: its first start is running, or no start has succeeded. */
 export interface ToolGap {
-  state: 'starting' | 'failed';
+  state: 'starting' | 'away' | 'failed';
   /** The last error, free of secrets. */
   reason?: string;
 }
@@ -98,6 +100,7 @@ const bestFirst: readonly ServerState[] = [
   'starting',
   'queued',
   'backing_off',
+  'away',
   'not_offered',
   'needs_auth',
   'ejected',

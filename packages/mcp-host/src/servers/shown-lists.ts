@@ -10,8 +10,7 @@ import { emptyMcpContent, type McpContentList, type ReadMcpContent } from '../in
 import type { ToolList } from '../inventory/tool-list.ts';
 import type { ServerCard } from './server-card.ts';
 import type { ServerDeps } from './server-deps.ts';
-import { ServerMcpContent } from './server-mcp-content.ts';
-import { ServerTools } from './server-tools.ts';
+import { ServerMcpContent, ServerTools } from './server-lists.ts';
 
 /** The lists that an instance has read. */
 export interface ReadLists {

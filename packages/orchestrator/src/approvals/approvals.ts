@@ -101,7 +101,7 @@ export class Approvals implements Disposable {
   }
 
   /** Reads the approval of a request, if it had to wait before. */
-  of(request: CallKey): Promise<ApprovalRecord | undefined> {
+  of(request: CallKey): Promise<ApprovalRecord | undefined> | undefined {
     return this.#deps.store.of(request);
   }
 

@@ -76,8 +76,8 @@ export class Call {
   /** Approval: true if it may only continue a running call, and not begin another. */
   onlyContinues = false;
 
-  /** Queue: true if it got its turn. */
-  hadTurn = false;
+  /** Budget: takes the call out of its budgets again. */
+  takeBack!: () => void;
 
   /** Recheck: the subject by which holds find it. */
   subject!: CallSubject;

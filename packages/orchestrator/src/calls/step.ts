@@ -68,8 +68,8 @@ export interface OnHold {
 /** The way in which one attempt of a call ended. An attempt that meets a hold is made again after the release. */
 export type Attempt = Ended | OnHold;
 
-/** Makes a call pass a step and all steps after it. */
-export type Pass<Out> = (call: Call) => Promise<Out>;
+/** Makes a call pass a step and all steps after it. A step that does not wait is no async function, so that it costs a call no promise. */
+export type Pass<Out> = (call: Call) => Out | Promise<Out>;
 
 /** The question about which the steps say something: a call of a tool by a role. */
 export interface Question {

@@ -1,9 +1,9 @@
 import { type Inventory, mcpToolName, parseMcpToolName, type ToolOrigin } from '@signalbox/mcp-host';
 import { definitionChangedError } from '@signalbox/mcp-host/internal';
 import { type McpReply, type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
+import { nearestToolHint } from '@signalbox/protocol/internal';
 import { serverPart } from '@signalbox/serving';
-import { closest } from 'fastest-levenshtein';
-import type { Catalog, RoleView } from '../catalog/catalog.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 
 interface Admitted {
@@ -42,13 +42,8 @@ export function admit(
   );
   const tool = isAllowed ? catalog.tool(name) : undefined;
   if (tool) return { tool };
-  const nearest = nearestTool(view, name);
-  const options = {
-    mayHaveRun: runs,
-    hint: nearest
-      ? `The most similar tool you may call is '${nearest}'.`
-      : 'You may call no tools at present.',
-  };
+  const names = view.tools.map((known) => known.name);
+  const options = { mayHaveRun: runs, hint: nearestToolHint(name, names) };
   const isForbidden = !isAllowed;
   const missing = missingServer(inventory, name);
   if (isForbidden && !(missing && catalog.allowlist.isByAnnotations(role))) {
@@ -121,20 +116,6 @@ function missingOrigin({ problems }: Inventory, name: string): ToolOrigin | unde
     ({ tool, server }) => tool === undefined && parsed !== undefined && serverPart(server) === parsed.server,
   );
   return parsed && missing && { server: missing.server, tool: parsed.tool };
-}
-
-/**
- * Finds the tool of the view whose name is most similar to `name`, which may also be written as its server does or as `server:tool`;
- * `undefined` if the view is empty.
- */
-export function nearestTool({ tools }: RoleView, name: string): string | undefined {
-  const spellings = new Map<string, string>();
-  for (const known of tools) {
-    const parsed = parseMcpToolName(known.name);
-    const others = parsed ? [parsed.tool, `${parsed.server}:${parsed.tool}`] : [];
-    for (const text of [known.name, ...others]) if (!spellings.has(text)) spellings.set(text, known.name);
-  }
-  return spellings.size === 0 ? undefined : spellings.get(closest(name, [...spellings.keys()]));
 }
 
 /**

@@ -75,7 +75,7 @@ test('a role learns nothing about tools that it may not see', () => {
     code: 'permission_denied',
     message: "tool 'mail_send' is not allowed for role 'reader'",
     may_have_run: false,
-    hint: "The most similar tool you may call is 'files_read'.",
+    hint: 'No tool that you may call has a similar name.',
   });
   expect(absent).toEqual({ ...hidden, message: "tool 'mail_sent' is not allowed for role 'reader'" });
 });
@@ -110,9 +110,11 @@ test('a hidden tool may be called by its exact name where the allowlist says so,
   expect(admit(catalog, 'reader', 'files_secret').tool?.name).toBe('files_secret');
   expect(admit(catalog, 'reader', 'mail_secret').refusal).toMatchObject({
     code: 'permission_denied',
-    hint: "The most similar tool you may call is 'files_read'.",
+    hint: 'No tool that you may call has a similar name.',
   });
-  expect(admit(catalog, 'other', 'mail_secre').refusal?.hint).toContain("'files_read'");
+  expect(admit(catalog, 'other', 'mail_secre').refusal?.hint).toBe(
+    'No tool that you may call has a similar name.',
+  );
   for (const view of [catalog.view('reader'), catalog.view('other'), catalog.everything()]) {
     expect(view.tools.map(({ name }) => name)).toEqual(['files_read']);
     expect(view.find('files_secret')).toBeUndefined();

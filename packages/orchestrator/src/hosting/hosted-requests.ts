@@ -173,26 +173,26 @@ export async function serveHostedContent(
   { method, params, round, meta, hosted }: McpContentRequest & { hosted: Hosted },
 ): Promise<ServeAnswer> {
   const { server, caller = request.message.from } = hosted;
-  const turn = await scheduler.run({ worker: caller.agent, server }, request.cancellation, async () => {
-    request.started();
-    const ended = await host.request(
-      server,
-      { method, params },
-      {
-        signal: request.cancellation,
-        timeoutMs: Math.min(callTimeoutMs, request.remainingMs() ?? Number.POSITIVE_INFINITY),
-        caller,
-        round: round && fromWireRound(round),
-        traceparent: request.traceparent,
-        meta: forwardedMeta(meta),
-      },
-    );
-    return 'error' in ended ? { error: { ...ended.error, may_have_run: false } } : { data: ended.result };
-  });
+  const turn = await scheduler.enter({ worker: caller.agent, server }, request.cancellation);
   let reply: McpReply;
   switch (turn.status) {
-    case 'ran':
-      reply = turn.value;
+    case 'begun':
+      try {
+        request.started();
+        const options = {
+          signal: request.cancellation,
+          timeoutMs: Math.min(callTimeoutMs, request.remainingMs() ?? Number.POSITIVE_INFINITY),
+          caller,
+          round: round && fromWireRound(round),
+          traceparent: request.traceparent,
+          meta: forwardedMeta(meta),
+        };
+        const ended = await host.request(server, { method, params }, options);
+        reply =
+          'error' in ended ? { error: { ...ended.error, may_have_run: false } } : { data: ended.result };
+      } finally {
+        turn.end();
+      }
       break;
     case 'handed_back':
       if (!turn.refusal) return handBack;

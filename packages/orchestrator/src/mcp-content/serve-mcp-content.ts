@@ -165,16 +165,20 @@ async function tryMcpContent(
   const { takeBack, refusal } = target.isPaid ? unpaid : deps.budgets.take({ agent, role });
   if (refusal) return failed(refusal);
   const queued = { worker: agent, server: target.server };
-  const turn = await deps.scheduler.run<McpContentEnd | OnHold>(queued, request.cancellation, async () => {
-    const again = targetOf(deps, await deps.catalogs.current(), call);
-    if ('refusal' in again) return failed(again.refusal, again.rule);
-    if (deps.holds.on(again.subject)) return { onHold: again.subject };
-    request.started();
-    return await again.ask();
-  });
-  if (turn.status === 'ran') {
-    if ('onHold' in turn.value) takeBack();
-    return turn.value;
+  const turn = await deps.scheduler.enter(queued, request.cancellation);
+  if (turn.status === 'begun') {
+    try {
+      const again = targetOf(deps, await deps.catalogs.current(), call);
+      if ('refusal' in again) return failed(again.refusal, again.rule);
+      if (deps.holds.on(again.subject)) {
+        takeBack();
+        return { onHold: again.subject };
+      }
+      request.started();
+      return await again.ask();
+    } finally {
+      turn.end();
+    }
   }
   takeBack();
   if (turn.status === 'handed_back') return handBack;

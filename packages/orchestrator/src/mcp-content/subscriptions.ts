@@ -8,7 +8,6 @@ import {
   type ToolCallError,
   toolCallError,
 } from '@signalbox/protocol';
-import { Paced } from './paced.ts';
 import { explainRead, findResource, type McpContentRules } from './route-mcp-content.ts';
 
 /** The limits of followed resources: those of one agent, and all together. */
@@ -161,4 +160,41 @@ export class Subscriptions {
 function endOf({ updates, end }: Followed): void {
   updates.end();
   end?.();
+}
+
+/** The shortest time between two runs, in milliseconds. */
+const pauseMs = 200;
+
+/** Runs `work` at once, and then at most five times a second: all requests during a pause lead to one run at its end. */
+class Paced {
+  readonly #work: () => void;
+  #timer: NodeJS.Timeout | undefined;
+  #isDue = false;
+
+  constructor(work: () => void) {
+    this.#work = work;
+  }
+
+  /** Requests a run. */
+  ask(): void {
+    if (this.#timer) {
+      this.#isDue = true;
+      return;
+    }
+    this.#timer = setTimeout(() => this.#pauseOver(), pauseMs).unref();
+    this.#work();
+  }
+
+  /** Stops all further runs. */
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#isDue = false;
+  }
+
+  #pauseOver(): void {
+    this.#timer = undefined;
+    if (!this.#isDue) return;
+    this.#isDue = false;
+    this.ask();
+  }
 }

@@ -5,7 +5,7 @@ import type { CallScheduler } from '../scheduling/call-scheduler.ts';
 import { labelValue } from './call-meter.ts';
 
 const openness = { closed: 0, half_open: 0.5, open: 1 } as const;
-const troubled = new Set<ServerStatus['state']>(['backing_off', 'ejected', 'refused', 'needs_auth']);
+const troubled = new Set<ServerStatus['state']>(['backing_off', 'away', 'ejected', 'refused', 'needs_auth']);
 const { samples: maxServers, problems: maxProblems, problemLength } = orchestratorFigureLimits;
 
 /** The dependencies of {@link ServerFigures}. */

@@ -1,4 +1,5 @@
 import { type ExplainRequest, type Explanation, type McpReply, permissionsOfRole } from '@signalbox/protocol';
+import { nearestTool } from '@signalbox/protocol/internal';
 import { toolLabel } from '@signalbox/protocol/tool-label';
 import {
   type ApprovalPolicy,
@@ -10,7 +11,6 @@ import {
 import { readArguments } from '../calls/call-arguments.ts';
 import type { ExplainDeps, Question } from '../calls/step.ts';
 import { explainSteps } from '../calls/steps.ts';
-import { nearestTool } from '../calls/tool-refusals.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import { explainRepeat } from '../roles/repeat-lists.ts';
@@ -40,7 +40,8 @@ export async function explainTool(
   const matches = all.tools.filter((one) => matchesTool(name, one.name, origins.get(one.name))).length;
   const seen = permissionsOfRole(role).length > 0 ? all : catalog.view(role);
   // Only operators and observers ask, and they see all tools.
-  const nearest = tool && allowed ? undefined : nearestTool(tool ? seen : all, name);
+  const others = (tool ? seen : all).tools.map((one) => one.name);
+  const nearest = tool && allowed ? undefined : nearestTool(name, others);
   const changedAt = catalogs.changedAt(name);
   const target = tool && route.target;
   const server = target?.server;

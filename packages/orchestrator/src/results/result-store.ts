@@ -40,6 +40,13 @@ export interface KeptCall extends CallKey {
   resource?: { server: string; uri: string } | undefined;
 }
 
+/** The reply that the caller of a call got whose result is kept. */
+export interface KeptPreview {
+  id: string;
+  call: KeptCall;
+  preview: McpResult;
+}
+
 /** The facts that the store knows of a kept result without opening it. */
 interface Entry extends KeptCall {
   id: string;
@@ -206,10 +213,13 @@ export class ResultStore implements AsyncDisposable {
     return entry && entry.expiresAt > this.#openMs() ? entry : undefined;
   }
 
-  /** Returns the reply that the caller of a call got, if the result is kept and can be read. Never rejects. */
-  async previewOf(key: CallKey): Promise<{ id: string; call: KeptCall; preview: McpResult } | undefined> {
+  /** Reads the reply that the caller of a call got. Returns `undefined` if its result is not kept. Never rejects. */
+  previewOf(key: CallKey): Promise<KeptPreview | undefined> | undefined {
     const entry = this.#byCall.get(textOf(key));
-    if (!entry) return undefined;
+    return entry && this.#readPreview(entry);
+  }
+
+  async #readPreview(entry: Entry): Promise<KeptPreview | undefined> {
     try {
       await using kept = await this.open(entry.id);
       return kept && { id: entry.id, call: entry, preview: kept.header.preview };

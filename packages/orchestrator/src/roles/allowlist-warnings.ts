@@ -1,5 +1,5 @@
 import type { Inventory, McpContent, MissingServer } from '@signalbox/mcp-host';
-import { closest } from 'fastest-levenshtein';
+import { nearestName } from '@signalbox/protocol/internal';
 import type { CallBudgets } from '../budgets/call-budgets.ts';
 import type { McpContentAllowlist } from './mcp-content-allowlist.ts';
 import type { RepeatLists } from './repeat-lists.ts';
@@ -183,10 +183,15 @@ function unmatched(
     .map((pattern) => {
       const { kind } = things;
       const names = things.names();
-      const nearest = closest(
-        pattern,
-        names.filter(({ length }) => length <= longestNamed),
+      const spellings = new Map(
+        names
+          .filter(({ length }) => length <= longestNamed)
+          .flatMap((name): [string, string][] => [
+            [name, name],
+            [things.labelOf(name), name],
+          ]),
       );
+      const nearest = spellings.get(nearestName(pattern, spellings.keys()) ?? '');
       const none = names.length === 0 ? `; no ${kind}s are known` : '';
       const hint = nearest ? `; the most similar ${kind} is '${things.labelOf(nearest)}'` : none;
       const place = 'role' in where ? `role '${where.role}'` : where.list;
@@ -210,7 +215,7 @@ function withoutReadOnly(role: string, origins: ToolOrigins = new Map()): Allowl
 }
 
 function unknownRole(role: string, roles: readonly string[] | undefined, what: string): AllowlistWarning {
-  const nearest = closest(role, roles ?? []);
+  const nearest = nearestName(role, roles ?? []);
   const hint = nearest ? `; the most similar role is '${nearest}'` : '';
   return { role, ...(nearest && { nearest }), message: `${what}${hint}` };
 }

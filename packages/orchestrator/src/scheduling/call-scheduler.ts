@@ -4,28 +4,30 @@ import { FairQueue, type QueuedCall, type Refusal } from './fair-queue.ts';
 import { RetryEstimate } from './retry-estimate.ts';
 
 /**
- * The way in which the wait of a call ended. Only a call that `ran` was started. `aborted`: its caller cancelled it while it waited.
- * `handed_back`: the scheduler was closed while it waited, perhaps with a refusal of all that wait. `refused`: it may not wait, because the `waiting` calls of its worker, or those
- * of all workers, take up the room.
+ * The way in which the wait of a call ended. Only a call that has `begun` may start: it keeps its slots until `end` is called, once.
+ * `aborted`: its caller cancelled it while it waited. `handed_back`: the scheduler was closed while it waited, perhaps with a refusal of all
+ * that wait. `refused`: it may not wait, because the `waiting` calls of its worker, or those of all workers, take up the room.
  */
-export type CallTurn<T> =
-  | { status: 'ran'; value: T }
+export type CallTurn =
+  | { status: 'begun'; end(): void }
   | { status: 'aborted' }
   | { status: 'handed_back'; refusal?: ToolCallError }
   | { status: 'refused'; reason: Refusal; waiting: number; retryAfterSeconds: number };
 
-/** Runs calls within {@link CallLimits}, in the order of {@link FairQueue}. */
+/** A turn that does not come. */
+export type NoTurn = Exclude<CallTurn, { status: 'begun' }>;
+
+/** Gives calls their turns within {@link CallLimits}, in the order of {@link FairQueue}. */
 export interface CallScheduler {
   /**
-   * Runs the task when it is the call's turn, and keeps the call's slots until the task ends. Rejects if the task does. If the call has to
-   * wait, `onWait` is called with a function that returns its place in the line of its server, 1 for the next.
+   * Returns the turn of a call that need not wait, like nearly all calls; for others, a promise that never rejects. If the call has to wait,
+   * `onWait` is called with a function that returns its place in the line of its server, 1 for the next.
    */
-  run<T>(
+  enter(
     call: QueuedCall,
     signal: CancelSignal,
-    task: () => Promise<T>,
     onWait?: (position: () => number | undefined) => void,
-  ): Promise<CallTurn<T>>;
+  ): CallTurn | Promise<CallTurn>;
   /** Hands back or refuses all waiting calls, and all that come later. Running calls continue. A second call has no effect. */
   close(refusal?: ToolCallError): void;
   /** Replaces the limits of single servers, and starts the calls for which there is room now. */
@@ -38,9 +40,7 @@ export interface CallScheduler {
 
 interface Entry extends QueuedCall {
   stopListening(): void;
-  /** Runs the task. Resolves when it has ended in any way. */
-  run(): Promise<void>;
-  end(how: CallTurn<never>): void;
+  resolve(turn: CallTurn): void;
 }
 
 /** The weight of the newest call in the average duration of calls. */
@@ -55,28 +55,19 @@ export function createCallScheduler(
   /** The estimate of each worker that has waiting calls. */
   const estimates = new Map<string, RetryEstimate>();
   let averageMs: number | undefined;
-  let closed: CallTurn<never> | undefined;
+  let closed: NoTurn | undefined;
 
   const startReadyCalls = () => {
-    for (let entry = queue.next(); entry !== undefined; entry = queue.next()) void start(entry);
+    for (let entry = queue.next(); entry !== undefined; entry = queue.next()) {
+      entry.stopListening();
+      entry.resolve(begin(entry));
+      forgetIdleEstimate(entry.worker);
+    }
   };
-  const start = async (entry: Entry) => {
-    const startedAt = now();
-    estimates.get(entry.worker)?.started(startedAt);
-    forgetIdleEstimate(entry.worker);
-    entry.stopListening();
-    await entry.run();
-    finished(entry, startedAt);
-  };
-  /** Runs a call that need not wait, like nearly all calls. */
-  const runAtOnce = async <T>(call: QueuedCall, task: () => Promise<T>): Promise<CallTurn<T>> => {
+  const begin = (call: QueuedCall): CallTurn => {
     const startedAt = now();
     if (estimates.size > 0) estimates.get(call.worker)?.started(startedAt);
-    try {
-      return { status: 'ran', value: await task() };
-    } finally {
-      finished(call, startedAt);
-    }
+    return { status: 'begun', end: () => finished(call, startedAt) };
   };
   const finished = (call: QueuedCall, startedAt: number) => {
     const ranMs = now() - startedAt;
@@ -87,7 +78,7 @@ export function createCallScheduler(
   const forgetIdleEstimate = (worker: string) => {
     if (queue.load(worker).waiting === 0) estimates.delete(worker);
   };
-  const refuse = (worker: string, reason: Refusal): CallTurn<never> => {
+  const refuse = (worker: string, reason: Refusal): NoTurn => {
     const { running, waiting } = queue.load(worker);
     const estimate = estimates.get(worker) ?? new RetryEstimate(now());
     const expectedMs = (averageMs ?? 0) / Math.max(1, running);
@@ -101,40 +92,21 @@ export function createCallScheduler(
     get waiting() {
       return queue.waiting;
     },
-    run<T>(
-      call: QueuedCall,
-      signal: CancelSignal,
-      task: () => Promise<T>,
-      onWait?: (position: () => number | undefined) => void,
-    ): Promise<CallTurn<T>> {
+    enter(call, signal, onWait) {
       const { worker, server } = call;
-      if (signal.aborted) return Promise.resolve({ status: 'aborted' });
-      if (closed) return Promise.resolve(closed);
-      if (queue.startAtOnce(call)) return runAtOnce(call, task);
-      const { promise, resolve, reject } = Promise.withResolvers<CallTurn<T>>();
+      if (signal.aborted) return { status: 'aborted' };
+      if (closed) return closed;
+      if (queue.startAtOnce(call)) return begin(call);
+      const { promise, resolve } = Promise.withResolvers<CallTurn>();
       const onAbort = () => {
         if (!queue.remove(entry)) return;
         forgetIdleEstimate(worker);
         resolve({ status: 'aborted' });
       };
-      const entry: Entry = {
-        worker,
-        server,
-        stopListening: () => signal.removeEventListener('abort', onAbort),
-        async run() {
-          try {
-            resolve({ status: 'ran', value: await task() });
-          } catch (thrown) {
-            reject(thrown);
-          }
-        },
-        end(how) {
-          entry.stopListening();
-          resolve(how);
-        },
-      };
+      const stopListening = () => signal.removeEventListener('abort', onAbort);
+      const entry: Entry = { worker, server, stopListening, resolve };
       const refusal = queue.enqueue(entry);
-      if (refusal !== undefined) return Promise.resolve(refuse(worker, refusal));
+      if (refusal !== undefined) return refuse(worker, refusal);
       startReadyCalls();
       if (queue.has(entry)) {
         signal.addEventListener('abort', onAbort, { once: true });
@@ -152,7 +124,10 @@ export function createCallScheduler(
     serverLoad: (server) => queue.serverLoad(server),
     close(refusal) {
       closed ??= { status: 'handed_back', ...(refusal && { refusal }) };
-      for (const entry of queue.removeAll()) entry.end(closed);
+      for (const { stopListening, resolve } of queue.removeAll()) {
+        stopListening();
+        resolve(closed);
+      }
       estimates.clear();
     },
   };

@@ -1,10 +1,10 @@
 import { type ToolCallError, toolCallError } from '@signalbox/protocol';
-import type { CallTurn } from './call-scheduler.ts';
+import type { NoTurn } from './call-scheduler.ts';
 
 /** Returns the error for a call that the scheduler refused because it may not wait. */
 export function queueRefusal(
   worker: string,
-  { reason, waiting, retryAfterSeconds }: Extract<CallTurn<never>, { status: 'refused' }>,
+  { reason, waiting, retryAfterSeconds }: Extract<NoTurn, { status: 'refused' }>,
 ): ToolCallError {
   const calls = waiting === 1 ? '1 call' : `${waiting} calls`;
   const message =

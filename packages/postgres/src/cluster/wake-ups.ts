@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import type { Transaction } from '../database/attempt.ts';
 import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
@@ -15,6 +16,8 @@ export interface WakeUp {
 
 /** The most rows between two looks that notifications spare. */
 const mostHeard = 10_000;
+/** The rows have random numbers below this one, the most that Node draws. */
+const numbers = 2 ** 48 - 1;
 
 /** Stands for any message of a shared inbox. */
 export const anySeq = 0;
@@ -35,7 +38,8 @@ export interface Woken {
 /**
  * Tells brokers at which inboxes they must look. A row is written in the transaction that is the reason, so that it can be read when there
  * is something to see. If the reason is that messages were stored, the notification names row and inbox, and the row is needed only if the
- * notification is lost.
+ * notification is lost. Every user of the database can notify, but nobody can guess the number of a row before it is committed: a
+ * notification that names a row was sent, or repeats one that was sent, when there was something to see.
  */
 export class WakeUps {
   readonly #database: PostgresDatabase;
@@ -52,7 +56,7 @@ export class WakeUps {
     this.#incarnation = incarnation;
     this.#notifications = notifications;
     this.#insert = database.statement(
-      'INSERT INTO @wake (incarnation, inbox, seq) SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[]) RETURNING id',
+      'INSERT INTO @wake (id, incarnation, inbox, seq) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[])',
     );
     this.#find = database.statement(
       `SELECT w.id, w.inbox, w.seq,
@@ -65,24 +69,16 @@ export class WakeUps {
   /** Writes wake-ups in a transaction. Returns the function that notifies their brokers, to be called after the commit. */
   write(transaction: Transaction, wakeUps: readonly WakeUp[]): () => void {
     if (wakeUps.length === 0) return () => {};
-    const written = transaction
-      .query<{ id: number }>(this.#insert, [
-        wakeUps.map(({ incarnation }) => incarnation),
-        wakeUps.map(({ inbox }) => inbox),
-        wakeUps.map(({ seq }) => seq ?? null),
-      ])
-      // The transaction fails, too, or its connection was lost after the commit.
-      .catch(() => []);
+    const ids = wakeUps.map(() => randomInt(numbers));
+    transaction.write(this.#insert, [
+      ids,
+      wakeUps.map(({ incarnation }) => incarnation),
+      wakeUps.map(({ inbox }) => inbox),
+      wakeUps.map(({ seq }) => seq ?? null),
+    ]);
     return () => {
-      void written.then((rows) => {
-        for (const [at, { incarnation, inbox, isStored }] of wakeUps.entries()) {
-          const id = rows[at]?.id;
-          this.#notifications.notify(
-            incarnation,
-            isStored && id !== undefined ? `${id} ${inbox}` : undefined,
-          );
-        }
-      });
+      for (const [at, { incarnation, inbox, isStored }] of wakeUps.entries())
+        this.#notifications.notify(incarnation, isStored ? `${ids[at]} ${inbox}` : undefined);
     };
   }
 
@@ -108,8 +104,7 @@ export class WakeUps {
     if (found.length === 0) return undefined;
     const inboxes = new Map<string, Woken>();
     for (const { id, inbox, seq, isLeased } of found) {
-      // Everybody who may connect to the database can notify, also before the row is there. Notifications name rows of stored messages.
-      if (seq === null && isLeased && heard.get(id) === inbox) continue;
+      if (isLeased && heard.get(id) === inbox) continue;
       const woken = inboxes.get(inbox) ?? { isLeased, hasMore: false, isCancelled: false, freed: [] };
       inboxes.set(inbox, woken);
       if (seq === null) woken.hasMore = true;

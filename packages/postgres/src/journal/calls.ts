@@ -1,6 +1,7 @@
 import type { CallRecordOutcome } from '@signalbox/protocol';
 import type { JournalEntry, JournalRecord, ReceivedCall } from '@signalbox/store/journal';
 import type { PostgresDatabase } from '../internal.ts';
+import { callKey } from './journal-schema.ts';
 
 /** The columns of a call, without its reply. */
 export interface CallRow {
@@ -66,18 +67,21 @@ export function callStatements(database: PostgresDatabase) {
   const now = `coalesce(r.now, ${databaseNow})`;
   const insert = `INSERT INTO @call AS c
     (agent, request_id, incarnation, inbox, details, received_at, started_at, over_at, is_kept)`;
-  const isKey = 'c.agent = r.agent AND c.request_id = r.request_id';
+  const rows = `WITH r AS MATERIALIZED (SELECT * FROM ${callRecordset})`;
+  // Without the array, the planner would read the whole table if it was small when the statement was prepared.
+  const isKey = `${callKey('c.')} = ANY (ARRAY(SELECT ${callKey('')} FROM r)) AND ${callKey('c.')} = ${callKey('r.')}`;
+  const onConflict = `ON CONFLICT (${callKey('')})`;
   return {
     keep: database.statement(
       `${insert} SELECT agent, request_id, incarnation, inbox, details, received_at, NULL, ${now} + lifetime, true FROM ${callRecordset}
-       ON CONFLICT (agent, request_id) DO UPDATE SET is_kept = true WHERE c.finished_at IS NULL`,
+       ${onConflict} DO UPDATE SET is_kept = true WHERE c.finished_at IS NULL`,
     ),
     // A start by another orchestrator after the entry was read is not replaced, because the call would be made twice.
     start: database.statement(
-      `WITH r AS (SELECT * FROM ${callRecordset}),
+      `${rows},
        started AS (
          ${insert} SELECT agent, request_id, incarnation, inbox, details, received_at, started_at, ${now} + lifetime, false FROM r
-         ON CONFLICT (agent, request_id) DO UPDATE SET incarnation = excluded.incarnation, inbox = excluded.inbox, details = excluded.details,
+         ${onConflict} DO UPDATE SET incarnation = excluded.incarnation, inbox = excluded.inbox, details = excluded.details,
            received_at = excluded.received_at, started_at = excluded.started_at, over_at = excluded.over_at, finished_at = NULL,
            outcome = NULL, reply = NULL, reply_bytes = 0, settled_at = NULL
          WHERE c.incarnation = excluded.incarnation OR (c.started_at IS NULL AND c.finished_at IS NULL)
@@ -86,7 +90,9 @@ export function callStatements(database: PostgresDatabase) {
        SELECT r.n FROM r JOIN started USING (agent, request_id)`,
     ),
     used: database.statement(
-      `UPDATE @approval a SET is_used = true FROM ${callRecordset} WHERE a.agent = r.agent AND a.request_id = r.request_id`,
+      `UPDATE @approval SET is_used = true WHERE number = ANY (ARRAY(
+         SELECT a.number FROM ${callRecordset} CROSS JOIN LATERAL (
+           SELECT number FROM @approval WHERE agent = r.agent AND request_id = r.request_id OFFSET 0) AS a))`,
     ),
     record: database.statement(
       `INSERT INTO @call (agent, request_id, incarnation, inbox, details, received_at, started_at, over_at, is_kept, finished_at, outcome,
@@ -95,16 +101,16 @@ export function callStatements(database: PostgresDatabase) {
          reply, reply_bytes FROM ${callRecordset} ON CONFLICT DO NOTHING`,
     ),
     finish: database.statement(
-      `UPDATE @call c SET finished_at = r.finished_at, outcome = r.outcome, reply = r.reply, reply_bytes = r.reply_bytes,
+      `${rows} UPDATE @call c SET finished_at = r.finished_at, outcome = r.outcome, reply = r.reply, reply_bytes = r.reply_bytes,
          is_kept = c.is_kept OR r.is_late
-       FROM ${callRecordset} WHERE ${isKey} AND c.finished_at IS NULL AND (c.incarnation = r.incarnation OR c.incarnation = r.replaces OR c.started_at IS NULL)`,
+       FROM r WHERE ${isKey} AND c.finished_at IS NULL AND (c.incarnation = r.incarnation OR c.incarnation = r.replaces OR c.started_at IS NULL)`,
     ),
     settle: database.statement(
-      `UPDATE @call c SET settled_at = ${now},
+      `${rows} UPDATE @call c SET settled_at = ${now},
          is_kept = CASE WHEN r.how = 'stored' AND NOT c.is_kept THEN false ELSE c.reply IS NOT NULL END,
          reply = CASE WHEN r.how = 'stored' AND NOT c.is_kept THEN NULL ELSE c.reply END,
          reply_bytes = CASE WHEN r.how = 'stored' AND NOT c.is_kept THEN 0 ELSE c.reply_bytes END
-       FROM ${callRecordset} WHERE ${isKey}`,
+       FROM r WHERE ${isKey}`,
     ),
   };
 }

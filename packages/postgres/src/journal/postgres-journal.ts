@@ -28,6 +28,7 @@ import {
 } from './calls.ts';
 import { Changes } from './changes.ts';
 import { attempt, journalError } from './journal-error.ts';
+import { callKey } from './journal-schema.ts';
 import { PostgresApprovals } from './postgres-approvals.ts';
 import { PostgresPins } from './postgres-pins.ts';
 import { retention } from './retention.ts';
@@ -102,9 +103,7 @@ export class PostgresJournal implements Journal {
     this.#changes = new Changes(database, (thrown) => resolve(journalError(thrown)));
     this.approvals = new PostgresApprovals(database, this.#changes);
     this.pins = new PostgresPins(database, this.#changes, now);
-    this.#find = database.statement(
-      `SELECT ${callColumns}, reply FROM @call WHERE agent = $1 AND request_id = $2`,
-    );
+    this.#find = database.statement(`SELECT ${callColumns}, reply FROM @call WHERE ${callKey('')} = $1`);
     this.#list = database.statement(
       `SELECT ${callColumns} FROM @call WHERE received_at >= $1 ORDER BY received_at DESC LIMIT $2`,
     );
@@ -143,9 +142,9 @@ export class PostgresJournal implements Journal {
     }, options.pruneEveryMs ?? 60_000).unref();
   }
 
-  async find({ agent, requestId }: CallKey): Promise<JournalEntry | undefined> {
+  async find(key: CallKey): Promise<JournalEntry | undefined> {
     const [row] = await attempt(() =>
-      this.#database.read<CallRow & { reply: string | null }>(this.#find, [agent, requestId]),
+      this.#database.read<CallRow & { reply: string | null }>(this.#find, [textOf(key)]),
     );
     if (!row) return undefined;
     const entry = entryOf(row);

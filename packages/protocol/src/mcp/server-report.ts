@@ -47,6 +47,7 @@ export const serverReportSchema = z.object({
       'starting',
       'ready',
       'backing_off',
+      'away',
       'not_offered',
       'ejected',
       'refused',

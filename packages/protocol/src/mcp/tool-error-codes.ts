@@ -3,7 +3,7 @@ export const toolErrorCodes = {
   tool_not_found: {
     category: 'permanent',
     retryable: false,
-    meaning: 'No tool has this name; `hint` names the most similar one.',
+    meaning: 'No tool has this name; `hint` names one with a similar name.',
   },
   not_found: {
     category: 'permanent',

@@ -43,7 +43,11 @@ export type Tool = z.infer<typeof toolSchema>;
 export const notReadySchema = z.array(
   z.object({
     server: z.string(),
-    state: z.enum(['starting', 'failed']),
+    state: z
+      .enum(['starting', 'away', 'failed'])
+      .describe(
+        '`away`: the orchestrator of another machine that hosts it is not there, or does not have it.',
+      ),
     reason: z.string().optional().describe('The last error of the server.'),
   }),
 );

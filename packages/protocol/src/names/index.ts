@@ -8,5 +8,5 @@ export {
   mintingPatternOf,
   parseTokenFile,
   type TokenFile,
-  tokenFault,
+  tokenFileFault,
 } from './token-text.ts';

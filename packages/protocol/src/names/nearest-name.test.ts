@@ -1,13 +1,44 @@
 import { expect, test } from 'vitest';
-import { nearestName, suggestion } from './nearest-name.ts';
+import { nearestName, nearestNames, suggestion } from './nearest-name.ts';
 
-test('The nearest name is suggested where one is near.', () => {
-  expect(nearestName('listne', ['listen', 'data', 'durability'])).toBe('listen');
-  expect(nearestName('MCPSERVERS', ['mcpServers', 'roles'])).toBe('mcpServers');
-  expect(suggestion('dney', ['allow', 'deny'])).toBe(" (did you mean 'deny'?)");
+const agents = ['orchestrator', 'rosa', 'rose', 'walt', 'ci-1', 'x'];
+
+test.each([
+  ['orchestator', agents, ['orchestrator']],
+  ['ros', agents, ['rosa', 'rose']],
+  ['roas', agents, ['rosa']],
+  ['rosa2', agents, ['rosa']],
+  ['wlat', agents, ['walt']],
+  ['ci-2', agents, ['ci-1']],
+  ['listne', ['listen', 'data', 'durability'], ['listen']],
+  ['MCPSERVERS', ['mcpServers', 'roles'], ['mcpServers']],
+  ['mcp_server', ['mcpServers', 'mcp_servers'], ['mcp_servers', 'mcpServers']],
+  ['filePath', ['file_path', 'mode'], ['file_path']],
+  ['--tll', ['--url', '--ttl', '--all'], ['--ttl', '--all']],
+])('For %s among %j, %j are near.', (name, known, near) => {
+  expect(nearestNames(name, known)).toEqual(near);
+  expect(nearestName(name, known)).toBe(near[0]);
 });
 
-test('Nothing is suggested where all are far.', () => {
-  expect(nearestName('zzzzzz', ['listen', 'data'])).toBeUndefined();
-  expect(suggestion('x', [])).toBe('');
+test.each([
+  ['zzzzzz', ['listen', 'data']],
+  ['signalbox_ask', ['echo', 'mcp_everything__echo']],
+  ['somebody-else', agents],
+  ['y', agents],
+  ['id', ['on', 'in']],
+  ['--', agents],
+  ['read', ['--', '']],
+])('For %s among %j, nothing is near.', (name, known) => {
+  expect(nearestNames(name, known)).toEqual([]);
+  expect(suggestion(name, known)).toBe('');
+});
+
+test('At most three names are suggested, and the first of very many are compared.', () => {
+  const many = Array.from({ length: 5000 }, (_, i) => `agent-${i}`);
+  expect(nearestNames('agent-1', many)).toEqual(['agent-1', 'agent-10', 'agent-11']);
+  expect(nearestNames('walt', [...many, 'walt'])).toEqual([]);
+});
+
+test('A suggestion is written as a question.', () => {
+  expect(suggestion('dney', ['allow', 'deny'])).toBe(" (did you mean 'deny'?)");
 });

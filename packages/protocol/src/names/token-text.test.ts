@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { maxTokenLength, parseTokenFile, tokenFileText, tokenText, withoutTokens } from './token-text.ts';
+import {
+  maxTokenLength,
+  parseTokenFile,
+  tokenFileFault,
+  tokenFileText,
+  tokenText,
+  withoutTokens,
+} from './token-text.ts';
 
 const token = tokenText('rosa', 'x'.repeat(43));
 
@@ -22,6 +29,32 @@ test('Two tokens, another second line, a third line and no token make no token f
   expect(parseTokenFile(`${token}\nunix:/a\nunix:/b`)).toBeUndefined();
   expect(parseTokenFile('x'.repeat(maxTokenLength))).toBeDefined();
   expect(parseTokenFile('x'.repeat(maxTokenLength + 1))).toBeUndefined();
+});
+
+const whole = tokenFileText({ token: tokenText('rosa', 'x'.repeat(43)), url: 'unix:/run/a/broker.sock' });
+
+test('A token file that is cut anywhere is refused, and whole ones are taken with any line ends.', () => {
+  const nowhere = () => false;
+  for (let length = 'sbx_'.length; length < whole.length; length++)
+    if (length !== whole.indexOf('\n') && length !== whole.indexOf('\n') + 1)
+      expect(tokenFileFault(whole.slice(0, length), nowhere), `${length}`).toMatch(/cut/);
+  const [token = ''] = whole.split('\n');
+  for (const text of [whole, whole.replaceAll('\n', '\r\n'), `\ufeff${whole}\n`, token, `${token}\n`])
+    expect(tokenFileFault(text, nowhere)).toBeUndefined();
+  // Some editors leave the last line without an end.
+  expect(tokenFileFault(whole.trim(), (path) => path === '/run/a/broker.sock')).toBeUndefined();
+});
+
+test.each([
+  ['', 'is empty'],
+  ['\r\n', 'is empty'],
+  ['\x7fELF\x01\x00\x00', 'is no text'],
+  [`${whole}${whole}`, 'holds several tokens'],
+  [`${whole}unix:/b\n`, 'does not hold one token'],
+  ['to be done\n', 'does not hold one token'],
+  ['eyJhbGciOiJSUzI1NiJ9.eyJzdWIi\n', 'is cut: its token is no whole JSON Web Token'],
+])('The token file %j %s.', (text, fault) => {
+  expect(tokenFileFault(text, () => true)).toBe(fault);
 });
 
 const base64url = (data: object | string): string =>

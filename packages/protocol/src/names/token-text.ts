@@ -9,18 +9,6 @@ const mintingPattern = /^[a-z0-9][a-z0-9_.-]{0,126}\*$/;
 /** The number of characters of the secret in a token. */
 const secretLength = 43;
 
-/** Says what is wrong with a text that was a token of Signalbox, or holds one; `undefined` for a whole token, or another text. */
-export function tokenFault(text: string): string | undefined {
-  if (!text.includes('sbx_') || tokenPattern.test(text)) return undefined;
-  const [, agent, secret] = /^sbx_([^~]*)(?:~([A-Za-z0-9_-]*))?$/.exec(text) ?? [];
-  if (agent === undefined) return 'has characters before or in its token that belong to none';
-  const missing = secretLength - (secret?.length ?? 0);
-  if (secret === undefined) return 'is cut: its token has no ~ and nothing behind it';
-  return missing > 0
-    ? `is cut: ${missing} of the ${secretLength} characters behind ~ are missing`
-    : `has ${-missing} characters too many behind ~`;
-}
-
 /** Tells whether a name is the pattern of a minting token, such as `ci-*`, which covers every agent id with that beginning. */
 export function isMintingPattern(agent: string): boolean {
   return mintingPattern.test(agent);
@@ -120,4 +108,39 @@ export function parseTokenFile(text: string): TokenFile | undefined {
   const [, token = '', url] = /^([!-~]+)(?:\s*\n\s*((?:unix|wss?):[^\p{Cc}]+))?$/u.exec(text.trim()) ?? [];
   if (token === '' || token.length > maxTokenLength) return undefined;
   return { token, ...(url !== undefined && { url: url.trim() }) };
+}
+
+/** Says what is wrong with a text that was a token of Signalbox, or holds one; `undefined` for a whole token, or another text. */
+function tokenFault(text: string): string | undefined {
+  if (!text.includes('sbx_') || tokenPattern.test(text)) return undefined;
+  const [, agent, secret] = /^sbx_([^~]*)(?:~([A-Za-z0-9_-]*))?$/.exec(text) ?? [];
+  if (agent === undefined) return 'has characters before or in its token that belong to none';
+  const missing = secretLength - (secret?.length ?? 0);
+  if (secret === undefined) return 'is cut: its token has no ~ and nothing behind it';
+  return missing > 0
+    ? `is cut: ${missing} of the ${secretLength} characters behind ~ are missing`
+    : `has ${-missing} characters too many behind ~`;
+}
+
+/**
+ * Says what is wrong with the text of a token file, and repeats none of it; `undefined` for a whole one. The file that we write ends with the
+ * end of a line, so that an address without one is cut, unless `exists` finds its socket.
+ */
+export function tokenFileFault(text: string, exists: (path: string) => boolean): string | undefined {
+  const lines = text.trim().split(/\s*\n\s*/);
+  if (lines[0] === '') return 'is empty';
+  if (/[^\P{Cc}\s]|\ufffd/u.test(text)) return 'is no text';
+  if (lines.filter((line) => line.startsWith('sbx_') || isJwt(line)).length > 1)
+    return 'holds several tokens';
+  const file = parseTokenFile(text);
+  if (!file && lines.length === 2 && !/\s/.test(lines[0]!))
+    return 'is cut or wrong in its second line, which is no address of a broker';
+  if (!file) return 'does not hold one token';
+  if (file.token.startsWith('eyJ') && !isJwt(file.token))
+    return 'is cut: its token is no whole JSON Web Token';
+  const fault = tokenFault(file.token);
+  const last = file.url?.split(',').at(-1);
+  if (fault !== undefined || last === undefined || /\n[^\S\n]*$/.test(text)) return fault;
+  if (last.startsWith('unix:') && exists(last.slice('unix:'.length))) return undefined;
+  return 'is cut in its second line: the address of the broker has no line end';
 }

@@ -61,6 +61,10 @@ export const laneFrameSchemas = {
     id: requestId,
     kind: kindSchema,
     remaining_ms: z.int().min(0).max(frameDefaults.ttlMs).describe('Its lifetime.'),
+    first: z
+      .literal(true)
+      .optional()
+      .describe('Nobody ever sent a request with this id: the orchestrator looks for no earlier one.'),
     thread: idSchema.optional(),
     traceparent: z.string().max(frameLimits.traceparentLength).optional(),
   }),

@@ -36,7 +36,7 @@ export interface ApprovalStore {
   /** Notes that another request gets the reply to an approval's call. */
   attach(id: string, request: CallKey): Promise<void>;
   /** Reads the approval of a request: its own, or the one to which it is attached. The look-up is cheap, even if there is none. */
-  of(request: CallKey): Promise<ApprovalRecord | undefined>;
+  of(request: CallKey): Promise<ApprovalRecord | undefined> | undefined;
   /** Reads the approval with this id. */
   find(id: string): Promise<ApprovalRecord | undefined>;
   /** Reads the newest approval of an agent's call with this key. */

@@ -87,8 +87,8 @@ export interface Journal extends AsyncDisposable {
   readonly isShared: boolean;
   /** Resolves with the reason if nothing can be written any more. Then close the journal, and open it again when the medium works. */
   readonly failed: Promise<Error>;
-  /** Reads the entry of a call, if there is one. */
-  find(key: CallKey): Promise<JournalEntry | undefined>;
+  /** Reads the entry of a call, if there is one. A journal in this process answers at once. */
+  find(key: CallKey): JournalEntry | undefined | Promise<JournalEntry | undefined>;
   /**
    * Tries to become the process that serves an inbox. Resolves with false while another living process that shares the journal serves it. A
    * process with a journal of its own always succeeds.

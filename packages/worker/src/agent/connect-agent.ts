@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type {
   BrokerClient,
@@ -18,6 +19,7 @@ import {
   SignalboxError,
   type TokenFile,
   type Tool,
+  tokenFileFault,
 } from '@signalbox/protocol';
 import type { CallResult } from '../executor/call-result.ts';
 import { type ExecutorOptions, McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
@@ -111,9 +113,13 @@ async function readTokenFile(file: string): Promise<TokenFile> {
       `signalbox token issue --out ${file} writes one`,
     );
   }
-  const read = parseTokenFile(text);
-  if (!read) throw usage(`${file} is no token file`, `signalbox token issue --out ${file} writes one`);
-  return read;
+  const fault = tokenFileFault(text, existsSync);
+  if (fault !== undefined)
+    throw usage(
+      `the token file ${file} ${fault}`,
+      `signalbox token issue --out ${file} --force writes it again`,
+    );
+  return parseTokenFile(text)!;
 }
 
 function usage(message: string, hint: string): SignalboxError {

@@ -30,10 +30,9 @@ import {
   type UpdateTaskRequest,
   type WelcomeFrame,
 } from '@signalbox/protocol';
-import { abortSignalOf, Cancellation } from '@signalbox/protocol/internal';
+import { abortSignalOf, Cancellation, nearestToolHint } from '@signalbox/protocol/internal';
 import { type Fault, noFault, within } from '@signalbox/serving';
 import type { Tracing } from '@signalbox/serving/tracing';
-import { closest } from 'fastest-levenshtein';
 import { type CallResult, callResultOf, type RoundResult } from './call-result.ts';
 import { CurrentManifest } from './current-manifest.ts';
 import type { CurrentMcpContent } from './current-mcp-content.ts';
@@ -242,7 +241,10 @@ export class McpProxyExecutor implements AsyncDisposable {
       timeoutMs: (timeoutMs ?? defaultCallTimeoutMs) + (askMs ?? 0),
       waitsForRate: true,
     };
-    if (requestId !== undefined) requestOptions.id = requestId;
+    if (requestId !== undefined) {
+      requestOptions.id = requestId;
+      requestOptions.isFirst = options.isFirst;
+    }
     if (traceparent !== undefined) requestOptions.traceparent = traceparent;
     if (signal) requestOptions.signal = signal;
     const onAwaitingApproval = tool && askMs === undefined ? undefined : options.onAwaitingApproval;
@@ -378,10 +380,7 @@ export class McpProxyExecutor implements AsyncDisposable {
   }
 
   #unknownTool(name: string): ToolCallError {
-    const nearest = closest(name, [...this.#manifest.tools.keys()]);
-    const mayCall = nearest
-      ? `The most similar tool you may call is '${nearest}'.`
-      : 'You may call no tools at present.';
+    const mayCall = nearestToolHint(name, [...this.#manifest.tools.keys()]);
     return toolCallError('tool_not_found', `there is no tool '${name}'`, {
       mayHaveRun: false,
       hint: [mayCall, ...notReadyHint(this.#manifest.notReady)].join(' '),

@@ -26,6 +26,8 @@ export interface ExecuteOptions {
   timeoutMs?: number | undefined;
   /** The id of the call's request, unique for each agent, so that it can be asked about after a crash; by default a new one. */
   requestId?: string | undefined;
+  /** True if no call with this `requestId` was ever made. */
+  isFirst?: boolean | undefined;
   /**
    * Set if another process may make the same call again, with its id, after the death of this one: the broker keeps the reply until the
    * promise resolves. If the call was made before, the orchestrator is asked for its end.

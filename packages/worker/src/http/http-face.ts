@@ -3,7 +3,7 @@ import { defaultFaceLimits } from '@signalbox/serving';
 import { type ExecutorOptions, McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import type { AgentToolsOptions } from '../face/agent-tools.ts';
 import type { HttpRefusal } from '../sdk/http-refusal.ts';
-import { isJsonContentType, takesEvents } from '../sdk/http-request.ts';
+import { eventsIn, isJsonContentType } from '../sdk/http-request.ts';
 import { pastRoom } from '../sdk/past-answers.ts';
 import { sessionIdsOf } from '../sdk/session-id.ts';
 import {
@@ -75,7 +75,7 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
     maxBodyBytes: limits.bodyBytes,
     isJson: isJsonContentType,
     refuseTarget,
-    takesEvents: ({ accept }) => takesEvents(accept),
+    events: ({ accept }) => eventsIn(accept),
     silenceMs: options.times?.silenceMs ?? defaultSilenceMs,
     sweepMs: limits.sessionIdleMs / 4,
     answer: (agent, request, reply) => agent.answer(request, reply),

@@ -18,7 +18,7 @@ export function refuseHost({ headers }: RequestHead, hosts: ReadonlySet<string>)
   if (!namesFace(headers.host ?? '', hosts)) {
     return {
       status: 403,
-      message: `the Host header must name this face (${[...hosts].join(', ')}); allow other names with --allow-host`,
+      message: `the Host header must name this face (${[...hosts].join(', ')}); allow other names with broker.trustedOrigins, or with --allow-host of worker mcp`,
     };
   }
   if (headers.origin !== undefined && !isOwnOrigin(headers.origin, hosts)) {

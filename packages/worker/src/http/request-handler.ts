@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { type HttpRefusal, unavailable } from '../sdk/http-refusal.ts';
-import type { HttpReply } from '../sdk/http-reply.ts';
+import type { EventsTaken, HttpReply } from '../sdk/http-reply.ts';
 import type { AgentTable, TableAgent } from './agent-table.ts';
 import { bearerToken } from './bearer-token.ts';
 import type { FaceRoom, FaceSlot } from './face-room.ts';
@@ -25,8 +25,8 @@ export interface RequestRules<A extends TableAgent> extends ContentRules {
   refuseTarget: (head: RequestHead) => HttpRefusal | undefined;
   /** Answers a request that needs no token. Returns false if it needs one. */
   answerAnyone?: (head: RequestHead, reply: HttpReply) => boolean;
-  /** Returns true if the client of a request takes a stream of events. */
-  takesEvents: (headers: IncomingHttpHeaders) => boolean;
+  /** Returns whether the client of a request takes a stream of events. */
+  events: (headers: IncomingHttpHeaders) => EventsTaken;
   /** True if a POST may have no body. */
   allowsNoBody?: boolean;
   /** The wait in milliseconds after which a request gets a stream, which shows that it is being served; by default none gets one. */
@@ -61,7 +61,7 @@ export function createRequestHandler<A extends TableAgent>(
   const { agents, hosts, room, stallMs, silenceMs, now, isEnding } = options;
   return async (request, response, onAccepted) => {
     const { method = '', url = '', headers } = request;
-    const reply = new WrittenReply(response, { stallMs, takesEvents: options.takesEvents(headers) });
+    const reply = new WrittenReply(response, { stallMs, events: options.events(headers) });
     const refusal = refuseHost(request, hosts) ?? options.refuseTarget(request);
     if (refusal) return reply.refuse(refusal);
     if (options.answerAnyone?.(request, reply)) return;

@@ -26,7 +26,7 @@ async function beginReply() {
   sent.end();
   const [, to] = await once(server, 'request');
   return {
-    reply: new WrittenReply(to, { takesEvents: true, stallMs: 1000 }),
+    reply: new WrittenReply(to, { events: 'also', stallMs: 1000 }),
     response,
     hangUp: () => sent.destroy(),
     async [Symbol.asyncDispose]() {

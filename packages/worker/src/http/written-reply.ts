@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { type HttpRefusal, refusalMessage } from '../sdk/http-refusal.ts';
-import type { HttpReply, ReplyHead, RequestId } from '../sdk/http-reply.ts';
+import type { EventsTaken, HttpReply, ReplyHead, RequestId } from '../sdk/http-reply.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -18,7 +18,7 @@ const streamHeaders: Headers = {
 };
 
 export interface ReplyOptions {
-  takesEvents: boolean;
+  events: EventsTaken;
   /** The time in milliseconds after which a client that reads nothing is disconnected. */
   stallMs: number;
 }
@@ -46,7 +46,7 @@ export class WrittenReply implements HttpReply {
   #isKept = false;
 
   constructor(to: ServerResponse, options: ReplyOptions) {
-    this.takesEvents = options.takesEvents;
+    this.takesEvents = options.events !== 'none';
     this.#to = to;
     this.#options = options;
     to.on('close', () => this.#closed());
@@ -121,9 +121,10 @@ export class WrittenReply implements HttpReply {
       this.#endStream();
       return;
     }
-    const length = Buffer.byteLength(text);
-    const own = { ...(text !== '' && { 'content-type': 'application/json' }), ...headers };
-    this.#piece(status, { ...own, 'content-length': String(length) }, text);
+    const isEvent = this.#options.events === 'only' && status === 200 && text !== '';
+    const sent = isEvent ? eventOf(text) : text;
+    const type = isEvent ? streamHeaders : text !== '' && { 'content-type': 'application/json' };
+    this.#piece(status, { ...headers, ...type, 'content-length': String(Buffer.byteLength(sent)) }, sent);
   }
 
   #piece(status: number, headers: Headers, text: string): void {

@@ -1,23 +1,28 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CancelSignal } from '@signalbox/client';
+import { type CancelSignal, requestAddress } from '@signalbox/client';
 import {
+  bodyLimitsFor,
   type CallRecord,
   type CallStatus,
   callStatusSchema,
   callsReplySchema,
   isInputRequired,
+  type McpReply,
+  mcpReplySchema,
+  parseJson,
   SignalboxError,
+  type WelcomeFrame,
 } from '@signalbox/protocol';
 import { abortSignalOf } from '@signalbox/protocol/internal';
 import { late, within } from '@signalbox/serving';
 import type { CallResult } from '../executor/call-result.ts';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { askOrchestrator, unreadableAnswer } from '../executor/orchestrator-question.ts';
+import { consumerOfKey } from '../shim/call-key.ts';
 import type { CallsUnderWay } from '../tools/calls-under-way.ts';
 import { failedResultOf, type ToolResult } from '../tools/tool-result.ts';
 import { failure, failureResult } from './failure.ts';
 import { answer, type MailboxTool, mailboxTool, readOnly } from './mailbox-tool.ts';
-import { waitingReply } from './waiting-reply.ts';
 
 const askTimeoutMs = 10_000;
 const listed = 20;
@@ -161,4 +166,43 @@ function unknown(id: string): ToolResult {
   const message = `the orchestrator knows no call of yours with the id '${id}': it never came there, or is forgotten by now`;
   const hint = 'Without call_id this tool lists your newest calls.';
   return failureResult(failure('unknown_call', message, { mayHaveRun: true, hint }), {});
+}
+
+/** The most pages of an inbox that are read. */
+const maxPages = 20;
+
+/**
+ * Looks for the reply to a call in the inbox of the shim that made it, which may have died before it read the reply. The broker keeps the
+ * messages of that inbox for some minutes after its last holder left. Only shims name their inboxes in the ids of their calls. Rejects with
+ * `SignalboxError` if the broker cannot be asked.
+ */
+async function waitingReply(
+  { client, agent, orchestrator }: Pick<McpProxyExecutor, 'client' | 'agent' | 'orchestrator'>,
+  callId: string,
+): Promise<McpReply | undefined> {
+  const consumer = consumerOfKey(callId);
+  if (consumer === undefined) return undefined;
+  const address = requestAddress(agent, consumer);
+  let after = 0;
+  for (let page = 0; page < maxPages; page++) {
+    const messages = await client.peek({ address, after });
+    const reply = messages.find(
+      ({ kind, correlation_id, from }) =>
+        kind === 'mcp_reply' &&
+        correlation_id === callId &&
+        from.agent === orchestrator &&
+        from.role === 'orchestrator',
+    );
+    if (reply) return readReply(reply.body, client.welcome);
+    const last = messages.at(-1)?.seq;
+    if (last === undefined) return undefined;
+    after = last;
+  }
+  return undefined;
+}
+
+/** Returns the reply unchanged, with fields that the schema does not know. */
+function readReply(body: string | undefined, { limits }: WelcomeFrame): McpReply | undefined {
+  const json = body === undefined ? undefined : parseJson(body, bodyLimitsFor(limits.message?.bytes));
+  return mcpReplySchema.safeParse(json).success ? (json as McpReply) : undefined;
 }

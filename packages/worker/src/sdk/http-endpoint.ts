@@ -4,6 +4,7 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server';
 import { isJsonObject, type McpContentKinds } from '@signalbox/protocol';
+import { dropAbsent } from './absent-values.ts';
 import { type AgentFaceTools, type AnswerDeps, cancelCalls, type WantedLogs } from './answer-call.ts';
 import { DirectCalls, isPlainCall } from './direct-calls.ts';
 import { createFaceServer, type FaceServerOptions, serverInfoOf } from './face-server.ts';
@@ -106,6 +107,7 @@ export function openHttpEndpoint(tools: AgentFaceTools, options: HttpEndpointOpt
   };
   return {
     answer(request, reply) {
+      dropAbsent(request.message);
       const route = routeOf(request);
       if (route === 'legacy') return sessions.answer(request, reply);
       const { message } = request;

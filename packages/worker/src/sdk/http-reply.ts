@@ -3,6 +3,9 @@ import type { HttpRefusal } from './http-refusal.ts';
 
 export type RequestId = string | number;
 
+/** Whether a client takes a stream of events, besides JSON or alone. */
+export type EventsTaken = 'none' | 'also' | 'only';
+
 /** The answer to one JSON-RPC request, wherever it goes. */
 export interface Exchange {
   /** Sends a message before the answer. Returns false if it was dropped: the client takes no stream of events, or does not read it. */

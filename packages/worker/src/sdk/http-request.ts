@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { EventsTaken } from './http-reply.ts';
 import { paramHeaderPrefix } from './param-headers.ts';
 
 export { isJsonContentType } from '@modelcontextprotocol/server';
@@ -39,9 +40,10 @@ export function headerOf(
   return headers[name] as string | undefined;
 }
 
-/** Returns true if an `Accept` header allows a stream of events. */
-export function takesEvents(accept: string | undefined): boolean {
-  return accept !== undefined && /text\/event-stream|\*\/\*/.test(accept);
+/** Returns whether a client takes a stream of events by its `Accept` header, or takes nothing else. */
+export function eventsIn(accept: string | undefined): EventsTaken {
+  if (accept === undefined || !/text\/event-stream|\*\/\*/.test(accept)) return 'none';
+  return /application\/(?:json|\*)|\*\/\*/.test(accept) ? 'also' : 'only';
 }
 
 /** Returns the id that an answer to this message carries; `null` if it has none. */

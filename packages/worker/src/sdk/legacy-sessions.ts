@@ -5,7 +5,7 @@ import {
   type Server,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server';
-import type { McpContentKinds } from '@signalbox/protocol';
+import { isJsonObject, type McpContentKinds } from '@signalbox/protocol';
 import type { DirectCalls } from './direct-calls.ts';
 import type { HttpRefusal } from './http-refusal.ts';
 import type { HttpReply } from './http-reply.ts';
@@ -70,6 +70,8 @@ export class LegacySessions {
     const { message, headers } = request;
     const id = headerOf(headers, 'mcp-session-id');
     if (isInitialize(message)) return this.#open(message, reply);
+    if (isJsonObject(message) && message.method === 'initialize')
+      return reply.refuse(unfitInitialize, requestIdOf(message));
     const session = id === undefined ? undefined : this.#sessions.get(id);
     return session ? this.#answerWithin(session, request, reply) : this.#answerWoken(id, request, reply);
   }
@@ -240,6 +242,12 @@ function isInitialize(message: unknown): message is Initialize {
     (message as { method?: unknown } | undefined)?.method === 'initialize' && isInitializeRequest(message)
   );
 }
+
+const unfitInitialize: HttpRefusal = {
+  status: 400,
+  code: -32602,
+  message: 'initialize needs protocolVersion, capabilities, and clientInfo with a name and a version',
+};
 
 const unnamed: HttpRefusal = {
   status: 400,

@@ -60,7 +60,7 @@ test('a request of too many values is answered with the reason and not parsed, a
   const { input, output, received, errors } = await opened();
   const values = (count: number) => `[${'{},'.repeat(count)}{}]`;
   const call = (id: number, many: string) =>
-    `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":${many}}\n`;
+    `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"many":${many}}}\n`;
   input.write(call(1, values(1_000_000)));
   input.write(`{"jsonrpc":"2.0","method":"notifications/x","params":${values(1_000_000)}}\n`);
   input.write(call(2, values(100_000)));

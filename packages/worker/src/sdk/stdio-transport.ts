@@ -17,6 +17,7 @@ import {
   repeatedName,
   repeatedNameText,
 } from '@signalbox/protocol';
+import { dropAbsent } from './absent-values.ts';
 
 export type { JSONRPCMessage, RequestId, Transport };
 
@@ -171,6 +172,12 @@ export class StdioTransport implements Transport {
       const twice = nameTwice(message, line);
       if (twice !== undefined) {
         this.#refuse(line, `the call ${repeatedNameText(twice)}`);
+        return;
+      }
+      if (line.includes('null')) dropAbsent(message);
+      const params: unknown = 'method' in message ? message.params : undefined;
+      if (params !== undefined && (typeof params !== 'object' || Array.isArray(params))) {
+        this.#refuse(line, 'params must be an object, or left out');
         return;
       }
       const answer = this.#format?.received(message);

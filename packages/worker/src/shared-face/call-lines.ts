@@ -4,8 +4,8 @@ import { callKey, isRepeatedId } from '../shim/call-key.ts';
 import type { CallKey } from '../tools/face-tools.ts';
 import type { FaceLine } from './face-lines.ts';
 
-/** Matches what precedes a message: an ordinal of at most 15 digits, and the epoch of a lane. */
-const prefixPattern = /^(-?\d{1,15})(?:@([!-~]{1,64}))?$/;
+/** Matches what precedes a message: an ordinal of at most 15 digits, a plus if no other face has had it, and the epoch of a lane. */
+const prefixPattern = /^(-?\d{1,15})(\+)?(?:@([!-~]{1,64}))?$/;
 /** The code of a refusal for lack of memory. JSON-RPC leaves the codes from -32000 to -32099 to servers. */
 export const noRoom = -32000;
 export const invalidRequest = -32600;
@@ -30,9 +30,8 @@ export interface CallLinesOptions {
 }
 
 /**
- * The lines of a shim: an ordinal, for some the epoch of a lane, a space and the JSON of a message. The ordinals of the tool calls that run
- * give them their keys.
- * Only the shim counts, so that a client cannot choose a key.
+ * The lines of a shim: an ordinal, a plus for what no other face has had, for some the epoch of a lane, a space and the JSON of a message.
+ * The ordinals of the tool calls that run give them their keys. Only the shim counts, so that a client cannot choose a key.
  */
 export class CallLines implements LineFormat {
   readonly #options: CallLinesOptions;
@@ -40,6 +39,7 @@ export class CallLines implements LineFormat {
   /** The calls whose answers are sent and have not left yet. */
   #answered: OpenCall[] = [];
   #ordinal = 0;
+  #isFirst = false;
   #epoch: string | undefined;
   #length = 0;
 
@@ -49,7 +49,7 @@ export class CallLines implements LineFormat {
 
   jsonOf(line: string): string | undefined {
     const space = line.indexOf(' ');
-    const [, ordinal, epoch] = prefixPattern.exec(line.slice(0, Math.max(0, space))) ?? [];
+    const [, ordinal, plus, epoch] = prefixPattern.exec(line.slice(0, Math.max(0, space))) ?? [];
     if (ordinal === undefined) throw new Error('the shim wrote a line without an ordinal');
     const json = line.slice(space + 1);
     const n = Number(ordinal);
@@ -58,6 +58,7 @@ export class CallLines implements LineFormat {
       return undefined;
     }
     this.#ordinal = n;
+    this.#isFirst = plus !== undefined;
     this.#epoch = epoch;
     this.#length = line.length;
     return json;
@@ -91,6 +92,7 @@ export class CallLines implements LineFormat {
     const { promise: over, resolve: end } = Promise.withResolvers<void>();
     const key: CallKey = {
       id: callKey(consumer, n),
+      isFirst: this.#isFirst,
       over,
       isAnswered: isRepeatedId(id),
       epoch: this.#epoch,

@@ -17,7 +17,6 @@ import {
   refusalOf,
   writeLine,
 } from './face-session.ts';
-import { firstLine } from './first-line.ts';
 import { type MailWaitEnd, MailWaits } from './mail-waits.ts';
 import { refusalLog } from './refusal-log.ts';
 import { noTurn, type Seat, type SeatTurn } from './seat.ts';
@@ -217,4 +216,42 @@ export class ShimConnections {
     log({ event: 'face_session_ended', agent, sessions: this.#sessions.size });
     onSession({ event: 'ended', ...facts });
   }
+}
+
+const lineFeed = 10;
+
+/**
+ * Reads the first line of a connection and leaves the rest unread, paused. Returns `undefined` if the connection is closed before it
+ * is complete, it takes longer than `timeoutMs`, or it has more than `maxBytes`.
+ */
+function firstLine(
+  socket: Socket,
+  { maxBytes, timeoutMs, signal }: { maxBytes: number; timeoutMs: number; signal: AbortSignal },
+): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const end = (line: string | undefined) => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onClose);
+      socket.off('data', onData).off('close', onClose);
+      socket.pause();
+      resolve(line);
+    };
+    const onClose = () => end(undefined);
+    const onData = (chunk: Buffer) => {
+      const at = chunk.indexOf(lineFeed);
+      const own = at < 0 ? chunk : chunk.subarray(0, at);
+      bytes += own.length;
+      if (bytes > maxBytes) return end(undefined);
+      chunks.push(own);
+      if (at < 0) return;
+      end(Buffer.concat(chunks).toString('utf8'));
+      if (at + 1 < chunk.length) socket.unshift(chunk.subarray(at + 1));
+    };
+    const timer = setTimeout(() => end(undefined), timeoutMs);
+    socket.on('data', onData).once('close', onClose);
+    signal.addEventListener('abort', onClose, { once: true });
+    if (signal.aborted) onClose();
+  });
 }

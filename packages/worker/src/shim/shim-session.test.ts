@@ -38,7 +38,7 @@ function startSession(options: { limits?: PendingLimits; waitMs?: number } = {})
     /** Lines that the face was sent since the last look: ordinal and message. */
     sent: () =>
       face.splice(0).map((line) => {
-        const [, n, json] = /^(\d+) (.*)$/s.exec(line)!;
+        const [, n, json] = /^(\d+)\+? (.*)$/s.exec(line)!;
         return { n: Number(n), ...(JSON.parse(json!) as Json) } as Json & { n: number };
       }),
   };
@@ -74,12 +74,12 @@ test('requests are numbered from 1, everything else is 0, and the lines stay as 
   const { session, shown, rawSent } = startSession();
   session.faceCame();
   for (const line of [lines[1], lines[0], lines[2], 'not JSON']) session.fromClient(line);
-  expect(rawSent()).toEqual([`1 ${lines[1]}`, `0 ${lines[0]}`, `2 ${lines[2]}`, '0 not JSON']);
+  expect(rawSent()).toEqual([`1+ ${lines[1]}`, `0 ${lines[0]}`, `2+ ${lines[2]}`, '0 not JSON']);
   session.fromFace('{"result":{"tools":[]},"jsonrpc":"2.0","id":7}');
   expect(shown()).toEqual([{ jsonrpc: '2.0', id: 7, result: { tools: [] } }]);
 });
 
-test('a request keeps the epoch of the lane that its first face had when it was sent', () => {
+test('a request is marked as new for its first face, and keeps the epoch of the lane that this one had', () => {
   const { session, fromClient, rawSent } = startSession();
   const lines = () => rawSent().map((line) => line.slice(0, line.indexOf(' ')));
   session.faceCame();
@@ -89,11 +89,11 @@ test('a request keeps the epoch of the lane that its first face had when it was 
   session.fromFace('{"epoch":null}');
   fromClient(call('c'));
   session.fromFace('{"epoch":"E2"}');
-  expect(lines()).toEqual(['1', '2@E1', '3']);
+  expect(lines()).toEqual(['1+', '2+@E1', '3+']);
   session.faceLost();
   fromClient(call('d'));
   session.faceCame();
-  expect(lines()).toEqual(['1', '2@E1', '3', '4']);
+  expect(lines()).toEqual(['1', '2@E1', '3', '4+']);
 });
 
 test('a new face gets the handshake, and then what has no answer, under its old number', () => {
@@ -318,7 +318,7 @@ test('a call that is cancelled while no face is there is withdrawn by the next o
   for (const requestId of [1, 2, 3]) fromClient({ method: 'notifications/cancelled', params: { requestId } });
   fromClient(call(1));
   session.faceCame();
-  expect(rawSent().map((line) => line.slice(0, 17))).toEqual(['-1 {"jsonrpc":"2.', '4 {"jsonrpc":"2.0']);
+  expect(rawSent().map((line) => line.slice(0, 17))).toEqual(['-1 {"jsonrpc":"2.', '4+ {"jsonrpc":"2.']);
   session.faceLost();
   session.faceCame();
   expect(rawSent().map((line) => line.slice(0, 2))).toEqual(['4 ']);

@@ -317,10 +317,12 @@ export class ShimSession {
 
   #send(request: PendingRequest): void {
     const { n, sentTo, line } = request;
-    if (sentTo === 0) request.epoch = this.#epoch;
+    const isFirst = sentTo === 0;
+    if (isFirst) request.epoch = this.#epoch;
     request.sentTo = this.#faces;
     request.waitsSince = undefined;
-    this.#ports.toFace(`${n}${request.epoch === undefined ? '' : `@${request.epoch}`} ${line}`);
+    const epoch = request.epoch === undefined ? '' : `@${request.epoch}`;
+    this.#ports.toFace(`${n}${isFirst ? '+' : ''}${epoch} ${line}`);
   }
 
   #end(request: PendingRequest, reason: EndReason): void {

@@ -18,6 +18,8 @@ export const clientGone: unique symbol = Symbol('the client has hung up');
 export interface CallKey {
   /** The id of the call's message at the broker, the same each time, so that the message is stored once. */
   id: string;
+  /** True if no other process has had the call. */
+  isFirst: boolean;
   /** Resolves when the answer has left this process, or the client no longer wants one: then the call is not repeated. */
   over: Promise<void>;
   /** True if the client has the answer already. The call is repeated, at another process, only to continue the work that it began. */

@@ -143,6 +143,7 @@ function endOfWait(
     else signal.addEventListener('abort', onAbort, { once: true });
     const execute: ExecuteOptions = {
       requestId,
+      isFirst: key === undefined || key.isFirst,
       signal: cancellation,
       onProgress,
       logLevel,

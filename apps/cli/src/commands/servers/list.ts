@@ -41,6 +41,6 @@ export function showCommand(): Command {
 const states = `
 States: ready, starting, idle (the first call starts it), backing_off (it failed; the next start is near), ejected (it
 failed too often, or its command is missing), refused (it is Signalbox itself), needs_auth (a person has to sign in),
-stopped (by servers stop), disabled (by the configuration), not_offered (its host has never had it).`;
+stopped (by servers stop), disabled (by the configuration), away (its host is not there), not_offered (its host has never had it).`;
 
 const columns = `RUNNING and WAITING are calls now; P50 and P95 are times of calls; CACHE is answers kept / given from there.`;

@@ -23,9 +23,9 @@ export function hostedServerFinding(server: ServerReport): Finding {
   switch (state) {
     case 'backing_off':
     case 'ejected':
-      if (host !== undefined)
-        return failed(`${name} is away${why}`, `on that machine: signalbox orchestrator --host ${host}`);
       return failed(`${name} fails${why}`, `${details(name)}; then: signalbox servers reload ${name}`);
+    case 'away':
+      return failed(`${name} is away${why}`, `on that machine: signalbox orchestrator --host ${host}`);
     case 'refused':
       return failed(`${name} is a worker of Signalbox and is not served`, takeOut);
     case 'needs_auth':

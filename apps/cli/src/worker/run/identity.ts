@@ -9,9 +9,10 @@ import {
 /** The kinds of tokens: the operator's, one that issues others under a pattern, or that of one agent. */
 export type TokenKind = 'operator' | 'minting' | 'plain';
 
-/** The connection of `signalbox worker run`, and the kind of its token. */
+/** The connection of `signalbox worker run`, the kind of its token, and the agent id of the orchestrator of its agents. */
 export interface RunIdentity {
   connection: Connection;
+  orchestrator: string;
   kind: TokenKind;
 }
 
@@ -31,9 +32,11 @@ export async function runIdentity(
     { ...flags, ...(holder !== undefined && { agent: holder }) },
     named ? anonymous : env,
   );
-  if (connection.mintingPattern !== undefined) return { connection, kind: 'minting' };
+  const orchestrator = await connection.orchestrator();
+  if (connection.mintingPattern !== undefined) return { connection, orchestrator, kind: 'minting' };
   const agent = agentOf(connection.agent);
-  return { connection, kind: agent === 'operator' || agent === 'human' ? 'operator' : 'plain' };
+  const kind = agent === 'operator' || agent === 'human' ? 'operator' : 'plain';
+  return { connection, orchestrator, kind };
 }
 
 function holderOf(token: string, agent: string | undefined): string | undefined {

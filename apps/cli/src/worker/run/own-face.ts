@@ -32,12 +32,12 @@ export async function faceLimitsOf(
 
 /** Opens the face that serves the agents from this process. Where that cannot be, each agent serves itself. */
 export async function ownFace(
-  { connection }: RunIdentity,
+  { connection, orchestrator }: RunIdentity,
   cleanup: CleanupProcess,
   limits: Partial<FaceLimits>,
   warn: (code: RunWarning, message: string) => void,
 ): Promise<RunFace | undefined> {
-  const { url, insecure, authorities, orchestrator } = connection;
+  const { url, insecure, authorities } = connection;
   try {
     return await openRunFace({
       roots: runRoots(process.env),

@@ -81,7 +81,7 @@ function setupOf(
   agent: string,
   argv: readonly string[],
   cwd: string,
-  { kind, connection: { url, insecure, authorities, orchestrator, token, tokenFile } }: RunIdentity,
+  { kind, orchestrator, connection: { url, insecure, authorities, token, tokenFile } }: RunIdentity,
   flags: SetupFlags,
   asksByTool: boolean,
 ): AgentSetup {

@@ -200,7 +200,7 @@ async function programTurns(
     program,
     turns,
     face,
-    orchestrator: identity.connection.orchestrator,
+    orchestrator: identity.orchestrator,
     mostAskingMs: await approvalDeadlineOf(flags, identity),
     tracing: await ownTracing(),
     group: flags.group,

@@ -1,8 +1,7 @@
 import type { KeyMode } from '@signalbox/store';
 import { insert } from './ascending.ts';
-import { KeyMembers } from './key-members.ts';
-import { KeyOrder } from './key-order.ts';
 import type { Lease } from './lease.ts';
+import { KeyMembers, KeyOrder } from './message-keys.ts';
 
 /** The facts of a message that decide which member gets it. */
 export interface Candidate {

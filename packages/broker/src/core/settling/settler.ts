@@ -1,11 +1,11 @@
-import { isSubInbox, type Undeliverable } from '@signalbox/protocol';
-import type { Outcome } from '@signalbox/store';
+import { isSubInbox, replyIdOf, type Undeliverable } from '@signalbox/protocol';
+import type { NewMessage, Outcome } from '@signalbox/store';
+import { sentByBroker } from '../broker-sender.ts';
 import type { CommitQueue } from '../commits/commit-queue.ts';
 import type { InFlightMessage } from '../leases/lease.ts';
 import { isAnswer, isRequest, type MessageHeader } from '../message-header.ts';
 import type { Meter } from '../meter.ts';
 import type { Tail, TailMessage } from '../tail.ts';
-import { undeliverableNotice } from './undeliverable-notice.ts';
 import type { WaitingRequests } from './waiting-requests.ts';
 
 /** The longest reason that is stored, in characters. */
@@ -152,4 +152,31 @@ export class Settler {
 /** Tells whether a message is an answer in a sub-inbox, which is of use to the client alone that asked there. */
 function isForOneClient({ kind, inbox }: MessageHeader): boolean {
   return isAnswer(kind) && isSubInbox(inbox);
+}
+
+/** The shortest lifetime of a notice. A longer lifetime is that of its request, counted from the notice on. */
+const minLifetimeMs = 5 * 60_000;
+
+/**
+ * Makes the notice that the sender of a request gets in place of the reply. It has the id of the reply, so that only one of them is
+ * stored.
+ */
+function undeliverableNotice(
+  request: MessageHeader & { seq: number },
+  why: Undeliverable,
+  now: number,
+): NewMessage {
+  // Each copy of a request to all members of a group has its own reply, and its own notice.
+  const id = request.copyOf === undefined ? request.id : `copy-${request.seq}`;
+  return {
+    inbox: request.from.address,
+    id: replyIdOf(id),
+    ...sentByBroker,
+    kind: 'undeliverable',
+    correlationId: request.id,
+    thread: request.thread,
+    createdAt: now,
+    expiresAt: now + Math.max(minLifetimeMs, request.expiresAt - request.createdAt),
+    body: JSON.stringify(why),
+  };
 }

@@ -1,6 +1,5 @@
 import { type AdminParams, furtherCosts, type Hold, isOfSystem, maxHolds } from '@signalbox/protocol';
-import { holdSubject, holdText } from '@signalbox/protocol/internal';
-import { nearestNames } from '../../auth/nearest-names.ts';
+import { holdSubject, holdText, nearestNames } from '@signalbox/protocol/internal';
 import { type Caller, callerEvent } from '../caller.ts';
 import { didYouMean } from '../deliver/recipient.ts';
 import type { FrameDeps } from '../frame-deps.ts';

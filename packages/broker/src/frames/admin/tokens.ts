@@ -84,7 +84,8 @@ export async function listTokens(
   return { result: { tokens: tokens.list().map(describeToken) } };
 }
 
-function describeToken(record: TokenRecord): AdminResult<'token_list'>['tokens'][number] {
+/** Describes a valid token, without its secret. */
+export function describeToken(record: TokenRecord): AdminResult<'token_list'>['tokens'][number] {
   const { id, agent, role, roles, approves, permissions, createdAt, expiresAt, parentId, isSignIn, damaged } =
     record;
   return {

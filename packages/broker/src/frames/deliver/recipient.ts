@@ -1,6 +1,6 @@
 import { agentOf, type DeliverFrame, isGroup, isPrivileged, operationPermissions } from '@signalbox/protocol';
+import { nearestNames } from '@signalbox/protocol/internal';
 import type { InboxStore } from '@signalbox/store';
-import { nearestNames } from '../../auth/nearest-names.ts';
 import { mayList, maySendTo } from '../../auth/role-policy.ts';
 import type { TokenRegistry } from '../../auth/token-registry.ts';
 import { type Caller, mayDo } from '../caller.ts';

@@ -1,4 +1,5 @@
 import type { BrokerClient, RequestOptions } from '@signalbox/client';
+import { toolErrorCodeOf } from '@signalbox/client/internal';
 import {
   acceptDefinitionsReplySchema,
   approvalsReplySchema,
@@ -22,9 +23,11 @@ import {
   serverReplySchema,
   serversReplySchema,
   standingApprovalsReplySchema,
+  type ToolErrorCode,
+  toolCallError,
 } from '@signalbox/protocol';
 import type { z } from 'zod';
-import { failedRequest } from './failed-request.ts';
+import { type FailedOutcome, outcomeError } from './failed-outcome.ts';
 
 /** The schema of the `data` that answers each operation. */
 const answerSchemas = {
@@ -112,6 +115,65 @@ function unexpectedReply(): SignalboxError {
     'the orchestrator answered another question than the one that was asked',
     {
       details: { hint: 'broker, orchestrator and this command may be of different versions' },
+    },
+  );
+}
+
+/** Turns a request to the orchestrator without a reply into an error. For a call it has every field of a `ToolCallError`. */
+function failedRequest(outcome: FailedOutcome, request: McpRequest, orchestrator: string): SignalboxError {
+  const plain = outcomeError(outcome, orchestrator);
+  const error = nobodyServes(plain) ? noOrchestrator(plain, orchestrator) : plain;
+  if (request.op !== 'call') return error;
+  const { mayHaveRun } = outcome;
+  const { hint } = error.details;
+  const wanted = codeOf(outcome);
+  const unsure = mayHaveRun && wanted !== 'cancelled';
+  const { code, message, retryable, ...details } = toolCallError(
+    unsure ? 'outcome_unknown' : wanted,
+    mayHaveRun ? `${error.message}; '${request.tool}' may have run` : error.message,
+    {
+      mayHaveRun,
+      ...(!mayHaveRun && wanted !== 'cancelled' && { retryable: error.retryable }),
+      ...(typeof hint === 'string' && { hint }),
+      ...(mayHaveRun && { hint: 'find out whether it took effect before you call it again' }),
+      causeChain: [plain.code],
+    },
+  );
+  return new SignalboxError(code, message, {
+    retryable,
+    cause: error,
+    details: { ...details, ...(wanted === 'cancelled' && { interrupted: true }) },
+  });
+}
+
+function codeOf(outcome: FailedOutcome): ToolErrorCode {
+  switch (outcome.status) {
+    case 'cancelled':
+      return 'cancelled';
+    case 'timed_out':
+      return 'tool_timeout';
+    case 'undeliverable':
+      return outcome.reason === 'expired' ? 'tool_timeout' : 'mcp_server_unreachable';
+    case 'connection_lost':
+      return outcome.error ? toolErrorCodeOf(outcome.error) : 'mcp_server_unreachable';
+    case 'not_sent':
+    case 'rejected':
+      return toolErrorCodeOf(outcome.error);
+  }
+}
+
+function nobodyServes({ code }: SignalboxError): boolean {
+  return code === 'no_consumer' || code === 'unknown_recipient';
+}
+
+function noOrchestrator(error: SignalboxError, orchestrator: string): SignalboxError {
+  return new SignalboxError(
+    error.code,
+    `no orchestrator named '${orchestrator}' is connected, so there are no tools`,
+    {
+      retryable: error.retryable,
+      cause: error,
+      details: { ...error.details, hint: 'start one with: signalbox orchestrator   (signalbox up runs one)' },
     },
   );
 }

@@ -1,8 +1,7 @@
-import { isSubInbox, kindSchema, recipientSchema } from '@signalbox/protocol';
 import { parseDuration } from '@signalbox/protocol/internal';
 import { runTimes } from '@signalbox/protocol/run-times';
 import { z } from 'zod';
-import { innerKinds } from './hook-schema.ts';
+import { sentMessages } from './hook-schema.ts';
 import { duration, nonEmpty } from './value-schemas.ts';
 
 const catchUpProblem = { error: 'must be a time, as in 2h, or none' };
@@ -20,16 +19,7 @@ export const scheduleEntrySchema = z
     every: duration
       .optional()
       .describe('in place of cron: how often it runs, as in 15m, counted from 1970 in UTC; at least 1s'),
-    to: recipientSchema
-      .refine((to) => !isSubInbox(to), { error: 'must be an agent or a group, and no sub-inbox' })
-      .describe('agent or group that gets the messages, as in rosa or role:triage; must be there'),
-    kind: kindSchema
-      .refine((kind) => !innerKinds.has(kind), {
-        error: ({ input }) =>
-          `must not be '${String(input)}': agents use it among themselves; task and note are usual`,
-      })
-      .optional()
-      .describe('kind of the messages; default task'),
+    ...sentMessages('task and note'),
     text: nonEmpty.describe('what the messages say; must be there'),
     catchUp: z
       .string(catchUpProblem)

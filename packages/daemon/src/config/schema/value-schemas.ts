@@ -2,6 +2,7 @@ import { ownPrefix } from '@signalbox/mcp-host/rules';
 import { parseDuration, suggestion } from '@signalbox/protocol/internal';
 import { longestTimerMs } from '@signalbox/serving';
 import { z } from 'zod';
+import { parseListenAddress } from '../listen-address.ts';
 
 /** A number of things that may run or wait at once. */
 export const limit = z.int().min(1).max(100_000);
@@ -24,6 +25,18 @@ export const nonEmpty = z
   .string()
   .min(1, { error: 'must not be empty' })
   .refine((text) => !text.includes('\0'), { error: 'must not contain a NUL character' });
+
+/** The origin of web pages. */
+export const originSchema = z
+  .string()
+  .refine((text) => /^https?:/.test(text) && URL.parse(text)?.origin === text, {
+    error: 'must be scheme, host and port without a path, as in https://signalbox.example.com',
+  });
+
+/** A host and a port to listen on. */
+export const listenSchema = z.string().refine((text) => parseListenAddress(text) !== undefined, {
+  error: 'must be HOST:PORT, as in 127.0.0.1:7420',
+});
 
 /** An http or https URL. */
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' });

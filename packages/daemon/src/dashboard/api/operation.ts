@@ -1,8 +1,9 @@
+import type { SignIn } from '@signalbox/broker';
 import type { BrokerClient } from '@signalbox/client';
 import { type Permission, SignalboxError } from '@signalbox/protocol';
 import type { z } from 'zod';
 import type { ListedRoles } from '../../config/internal.ts';
-import type { SignedIn } from '../access.ts';
+import type { BrokerAccess } from '../access.ts';
 import type { SignInBackup } from '../sign-ins/sign-in-backup.ts';
 
 /** The caller of an operation, and the connections that its answer comes from. */
@@ -12,7 +13,8 @@ export interface ApiContext {
   orchestrator: string;
   /** Returns the roles that the configuration in force lists. */
   listed?: (() => ListedRoles) | undefined;
-  signedIn: Omit<SignedIn, 'token'>;
+  signedIn: Omit<SignIn, 'token'>;
+  tokens: BrokerAccess['tokens'];
   /** The latest backup that the sign-in made, or is making. */
   backup: Pick<SignInBackup, 'state' | 'begin'>;
   /** The `Idempotency-Key` of a command. */

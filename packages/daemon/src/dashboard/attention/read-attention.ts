@@ -2,7 +2,6 @@ import {
   listApprovals,
   listCalls,
   listDeadLetters,
-  listTokens,
   listWebhooks,
   queryOrchestrator,
   readStatus,
@@ -38,7 +37,8 @@ export async function readAttention(context: ApiContext): Promise<Attention> {
   const deadLetters = areMany
     ? { messages: [], more: true }
     : await listDeadLetters(client, { limit: most.deadLetters });
-  const tokens = await listTokens(client);
+  // A page reads this again and again, and shows few of them: no client has to read them all each time.
+  const tokens = context.tokens();
   const hooks = await listWebhooks(client);
   // An orchestrator that does not answer is not asked again.
   const isReady = orchestrator.state === 'ready';

@@ -11,6 +11,7 @@ function brokerAt(closed: string[]): BrokerAccess {
     codeFor: () => Promise.resolve(''),
     signIn: () => Promise.resolve(undefined),
     signOut: () => Promise.resolve(),
+    tokens: () => [],
     signInOf: (token) => ({
       agent: agentOf(token),
       role: 'observer',

@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { SignIn } from '@signalbox/broker';
 import type { BrokerClient } from '@signalbox/client';
 import { SignalboxError } from '@signalbox/protocol';
-import type { BrokerAccess, SignedIn } from '../access.ts';
+import type { BrokerAccess } from '../access.ts';
 import { LiveEvents } from '../events/live-events.ts';
 import { CallerLimits } from './caller-limits.ts';
 import { IdempotentResults } from './idempotent-results.ts';
@@ -19,7 +20,7 @@ const fullShares = 2;
 
 /** The sign-in of one browser, with its connection to the broker while it is used. */
 export interface OpenSignIn {
-  readonly signedIn: SignedIn;
+  readonly signedIn: SignIn;
   readonly client: BrokerClient;
   readonly limits: CallerLimits;
   readonly results: IdempotentResults;
@@ -95,7 +96,7 @@ export class SignIns {
     this.#close(...given);
   }
 
-  async #open(signedIn: SignedIn): Promise<OpenSignIn> {
+  async #open(signedIn: SignIn): Promise<OpenSignIn> {
     const client = await this.#access.connect(signedIn);
     const ended = new AbortController();
     const events = new LiveEvents(client, this.#orchestrator);

@@ -21,15 +21,28 @@ export function wasFairWait({ waitedMs, limitMs, sawProgress }: CallWait): boole
   return !sawProgress && waitedMs >= Math.min(limitMs ?? fairWaitMs, fairWaitMs);
 }
 
+/** The facts by which the failure of a call is held against its server or not. */
+export interface FailedCallFacts {
+  /** True if the caller cancelled the call. */
+  aborted: boolean;
+  /** True for a server of another orchestrator. Whether that can be reached is asked each second, and no matter of its calls. */
+  isElsewhere: boolean;
+  /** True if the session of the call was lost, and another call of that session has counted. */
+  hasCounted: boolean;
+}
+
 /**
  * Returns whether a failed call counts for or against its server. An answer of any kind, also an error or a refusal, shows that the server
- * can be reached. `aborted` means that the caller cancelled the call.
+ * can be reached.
  */
-export function verdictOf(failure: Failure | undefined, aborted: boolean): Verdict {
+export function verdictOf(
+  failure: Failure | undefined,
+  { aborted, isElsewhere, hasCounted }: FailedCallFacts,
+): Verdict {
   switch (failure?.kind) {
     case 'not_sent':
     case 'lost':
-      return aborted ? 'neutral' : 'failure';
+      return aborted || isElsewhere || hasCounted ? 'neutral' : 'failure';
     case 'timed_out':
       return !aborted && failure.isSilent ? 'failure' : 'neutral';
     case 'no_access':

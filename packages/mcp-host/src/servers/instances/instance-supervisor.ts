@@ -20,7 +20,13 @@ import type { StartFailure } from '../starts/start-failure.ts';
 import { unavailableProblem } from '../unavailable.ts';
 import { untilAborted } from '../until-aborted.ts';
 import { ListRefresh } from './list-refresh.ts';
-import { type InstanceIdentity, type Started, type StartTarget, startServer } from './start-server.ts';
+import {
+  type InstanceIdentity,
+  type Started,
+  type StartTarget,
+  startServer,
+  type WaitingState,
+} from './start-server.ts';
 import { Waiters } from './waiters.ts';
 
 /** The failed starts in a row after which a server counts as down. A single one may be chance, for example during an update. */
@@ -93,7 +99,8 @@ export class InstanceSupervisor implements CallTarget, StartTarget {
   #nextStartAtMs: number | undefined;
   /** True if the last start failed only because the server answered the question for its tools with an error. */
   #isListRefused = false;
-  #isNotOffered = false;
+  /** See `FailedStart`; `undefined` while it is up. */
+  #shownAs: WaitingState | undefined;
   #hasEnded = false;
   #upSinceMs = 0;
   #wasReady = false;
@@ -329,7 +336,7 @@ export class InstanceSupervisor implements CallTarget, StartTarget {
         attempt,
         random(),
       );
-      this.#state = this.#isNotOffered ? 'not_offered' : 'backing_off';
+      this.#state = this.#shownAs ?? 'backing_off';
       this.#nextStartAtMs = now() + delayMs;
       this.#boundWaits();
       log({ event: 'server_backing_off', ...this.#facts, delayMs, reason: this.#lastError });
@@ -355,8 +362,9 @@ export class InstanceSupervisor implements CallTarget, StartTarget {
   }
 
   async #startOnce(signal: AbortSignal): Promise<void> {
-    const wasOffered = this.#state !== 'not_offered';
-    if (wasOffered) this.#state = 'queued';
+    // The state of a server elsewhere changes when the answer comes.
+    const isHere = this.config.type !== 'remote' || this.#shownAs === undefined;
+    if (isHere) this.#state = 'queued';
     // A server elsewhere is only asked for: it has started when it is there.
     if (this.config.type !== 'remote') this.#starts++;
     this.#listRefresh.forgetAnnouncements();
@@ -364,7 +372,7 @@ export class InstanceSupervisor implements CallTarget, StartTarget {
     const onToolsChanged = () => this.#listRefresh.announce();
     const onMcpContentChanged = () => this.#mcpContentRefresh.announce();
     const onBegun = () => {
-      if (wasOffered) this.#state = 'starting';
+      if (isHere) this.#state = 'starting';
       this.#start = { sinceMs: this.#deps.now() };
     };
     const onProcess = (pid: number) => {
@@ -390,7 +398,8 @@ export class InstanceSupervisor implements CallTarget, StartTarget {
     if (signal.aborted) return;
     this.#failedStarts++;
     this.#isListRefused = start.isListRefused;
-    this.#isNotOffered = start.isNotOffered && !this.#wasReady;
+    // A host that does not have it any more has lost it.
+    this.#shownAs = start.shownAs === 'not_offered' && this.#wasReady ? undefined : start.shownAs;
     this.#hasEnded = start.hasEnded;
     this.#startFailure = describeStart(this.config, start.trace, this.redact);
     // A program that has run before may only be missing while it is being updated.
@@ -427,9 +436,13 @@ export class InstanceSupervisor implements CallTarget, StartTarget {
     this.#state = 'ready';
     this.#failedStarts = 0;
     this.#isListRefused = false;
-    this.#isNotOffered = false;
+    this.#shownAs = undefined;
     this.#hasEnded = false;
-    if (this.config.type === 'remote') this.#starts++;
+    if (this.config.type === 'remote') {
+      this.#starts++;
+      // Its host knows the errors of the server. Those here were reasons to wait for it, and it is there now.
+      this.#lastError = undefined;
+    }
     this.#startFailure = undefined;
     this.#upSinceMs = this.#deps.now();
     this.#wasReady = true;
@@ -455,7 +468,8 @@ export class InstanceSupervisor implements CallTarget, StartTarget {
     this.#stderrTail = connection.stderrTail();
     this.#retire(connection);
     if (reason === undefined || this.isGivenUp) return;
-    this.#state = 'backing_off';
+    if (this.config.type === 'remote') this.#shownAs = 'away';
+    this.#state = this.#shownAs ?? 'backing_off';
     this.#deps.log({ event: 'server_lost', ...this.#facts, reason: serversWords(this.redact(reason)) });
     this.#fail(reason);
   }

@@ -41,8 +41,8 @@ interface FailedStart {
   stderrTail: string;
   /** True if the server runs and answered the question for its tools with an error. What it depends on may come back. */
   isListRefused: boolean;
-  /** True if its orchestrator elsewhere is there, and does not have the server. */
-  isNotOffered: boolean;
+  /** The state of a server elsewhere that is asked for in vain, but has not failed; `undefined` for any other failure. */
+  shownAs: WaitingState | undefined;
   /** True if its orchestrator elsewhere has said that it ends: no call needs to wait for it. */
   hasEnded: boolean;
   /** The trace of the start; `undefined` for a server behind HTTP. */
@@ -144,7 +144,7 @@ export async function startServer(
         giveUp: giveUp ?? (trace && needsRepair(trace) ? 'ejected' : undefined),
         stderrTail: stderrTailOf(error),
         isListRefused: false,
-        isNotOffered: error instanceof SignalboxError && error.code === 'server_not_found',
+        shownAs: waitingState(error),
         hasEnded: error instanceof SignalboxError && error.details?.ended === true,
         trace,
       };
@@ -160,11 +160,21 @@ export async function startServer(
       giveUp,
       stderrTail,
       isListRefused,
-      isNotOffered: false,
+      shownAs: undefined,
       hasEnded: false,
       trace: { obstacle: 'other', processes: [], stderrTail },
     };
   }
+}
+
+/** The states of a server elsewhere that its host told, or that say that the host is not there. */
+const waitingStates = ['not_offered', 'away', 'queued', 'starting'] as const;
+export type WaitingState = (typeof waitingStates)[number];
+
+function waitingState(error: unknown): WaitingState | undefined {
+  if (!(error instanceof SignalboxError)) return undefined;
+  if (error.code === 'server_not_found') return 'not_offered';
+  return waitingStates.find((state) => state === error.details.state);
 }
 
 async function connect(

@@ -1,4 +1,5 @@
-import { continuesRunning } from '../call.ts';
+import type { Catalog } from '../../catalog/catalog.ts';
+import { type Call, continuesRunning } from '../call.ts';
 import type { Attempt, Step } from '../step.ts';
 import { admit } from '../tool-refusals.ts';
 
@@ -13,18 +14,22 @@ export const allowlist: Step<Attempt> = {
       : { verdict: allowed ? 'passes' : 'refused', says: 'the role may call this tool', rule };
   },
   before(next, { host, catalogs }) {
-    return async (call) => {
+    const judge = (call: Call, catalog: Catalog): ReturnType<typeof next> => {
       const { role, tool: name } = call.name;
-      call.catalog = catalogs.latest ?? (await catalogs.current());
+      call.catalog = catalog;
       call.isContinued = call.body.round !== undefined && continuesRunning(host, call);
-      const { tool, refusal, isForbidden } = admit(call.catalog, role, name, { runs: call.isContinued });
+      const { tool, refusal, isForbidden } = admit(catalog, role, name, { runs: call.isContinued });
       call.tool = tool;
       call.route = host.route(name);
       call.server = call.route.server;
       call.isCompared = call.asked !== undefined && !call.isContinued;
       // A call that is compared goes on while its server is away.
       if (refusal && (!call.isCompared || isForbidden)) return { error: refusal };
-      return await next(call);
+      return next(call);
+    };
+    return (call) => {
+      const { latest } = catalogs;
+      return latest ? judge(call, latest) : catalogs.current().then((catalog) => judge(call, catalog));
     };
   },
 };

@@ -21,40 +21,37 @@ export const checkedArguments: Step<Attempt> = {
     return { verdict: 'passes', says };
   },
   before(next, deps) {
-    return async (call) => {
-      const refusal = await read(deps, call);
+    const readNow = (call: Call): ReturnType<typeof next> => {
+      const refusal = read(deps, call);
+      return refusal ? { error: refusal } : next(call);
+    };
+    // Large requests are read one after the other, so that they hold up no others for long.
+    const readInTurn = async (call: Call): Promise<Attempt> => {
+      const endSlice = await deps.reading.next();
+      let refusal: ToolCallError | undefined;
+      try {
+        refusal = read(deps, call);
+      } finally {
+        endSlice();
+      }
       return refusal ? { error: refusal } : await next(call);
     };
+    return (call) =>
+      (call.request.message.body?.length ?? 0) > largeLength ? readInTurn(call) : readNow(call);
   },
 };
 
-async function read(deps: CallDeps, call: Call): Promise<ToolCallError | undefined> {
+/** Reads the arguments of a call. Returns the reason why it is refused, if it is. */
+function read(deps: CallDeps, call: Call): ToolCallError | undefined {
   const { slot, body, isCompared } = call;
   // A call that waited before has given up its room.
   const full = !isCompared && typeof body.arguments === 'string' ? slot.take(body.arguments) : undefined;
   if (full) return full;
-  const isLarge = (call.request.message.body?.length ?? 0) > largeLength;
   // A running call continues as it began, and one that waited before is told what became of it.
   const how = { asWritten: isCompared || call.isContinued };
-  const found = isLarge
-    ? await readInTurn(deps, call, how)
-    : readArguments(deps.host, call.route, body.arguments, how);
+  const found = readArguments(deps.host, call.route, body.arguments, how);
   if (found.error) return chargeOf(deps, call).refusal ?? found.error;
   call.read = found;
   // A text that became a list may hold far more values than the request that was counted.
   return found.isRewritten && !isCompared ? slot.take(JSON.stringify(found.args)) : undefined;
-}
-
-/** Reads the arguments of a large request. They are read one after the other, so that they hold up no others for long. */
-async function readInTurn(
-  { host, reading }: CallDeps,
-  { route, body }: Call,
-  how: { asWritten: boolean },
-): Promise<ReturnType<typeof readArguments>> {
-  const endSlice = await reading.next();
-  try {
-    return readArguments(host, route, body.arguments, how);
-  } finally {
-    endSlice();
-  }
 }

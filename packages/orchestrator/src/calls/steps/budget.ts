@@ -2,7 +2,7 @@ import { type BudgetDecision, budgetText } from '../../budgets/budget-ledger.ts'
 import type { Call } from '../call.ts';
 import type { Attempt, CallDeps, Pass, Step } from '../step.ts';
 
-/** Counts a call against the budgets of its agent and role, once. A call that does not get its turn is not counted. */
+/** Counts a call against the budgets of its agent and role, once. The queue takes it back if the call does not get its turn. */
 export const budget = {
   name: 'budget',
   explain({ role }, { budgets }) {
@@ -16,13 +16,11 @@ export const budget = {
       : { verdict: 'depends', says: `at most ${limits.join(', and ')}` };
   },
   before(next: Pass<Attempt>, deps: Pick<CallDeps, 'budgets'>): Pass<Attempt> {
-    return async (call) => {
+    return (call) => {
       const { takeBack, refusal } = chargeOf(deps, call);
       if (refusal) return { error: refusal };
-      const ended = await next(call);
-      const isOnHold = typeof ended === 'object' && 'onHold' in ended;
-      if (!call.hadTurn || isOnHold) takeBack();
-      return ended;
+      call.takeBack = takeBack;
+      return next(call);
     };
   },
 } satisfies Step<Attempt>;

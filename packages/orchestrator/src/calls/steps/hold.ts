@@ -22,7 +22,8 @@ export const hold: Step<Ended, Attempt> = {
     const { approvals, holds } = deps;
     return async (call) => {
       for (;;) {
-        if (approvals) call.asked = await approvals.of(call.name);
+        const asked = call.request.isFirst ? undefined : approvals?.of(call.name);
+        call.asked = asked && (await asked);
         const isFree = holds.all.length === 0 || call.asked !== undefined;
         const ended = (isFree ? undefined : await heldAtFirst(deps, call)) ?? (await next(call));
         if (typeof ended === 'symbol' || !('onHold' in ended)) return ended;

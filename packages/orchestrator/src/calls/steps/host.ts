@@ -10,10 +10,10 @@ import type { LastStep } from '../step.ts';
 import { neverStarted } from './queue.ts';
 
 /** The states of a server in which its calls run, or wait for its start. */
-const passable: ReadonlySet<string> = new Set(['ready', 'idle', 'queued', 'starting', 'backing_off']);
+const passable: ReadonlySet<string> = new Set(['ready', 'idle', 'queued', 'starting', 'backing_off', 'away']);
 
 /** The states in which a call waits for its server. */
-const waiting: ReadonlySet<string> = new Set(['queued', 'starting', 'backing_off']);
+const waiting: ReadonlySet<string> = new Set(['queued', 'starting', 'backing_off', 'away']);
 
 /** Passes a call to its server. The host continues with the cache; see `ServerCalls` of mcp-host. */
 export const host: LastStep = {
@@ -29,7 +29,7 @@ export const host: LastStep = {
     };
   },
   make({ host, approvals, holds, callTimeoutMs, fault }) {
-    return async (call) => {
+    return (call) => {
       const { request, body, tracked, route, read, approval, subject } = call;
       const patienceMs = request.remainingMs();
       const timeoutMs = Math.min(
@@ -39,7 +39,7 @@ export const host: LastStep = {
       if (timeoutMs <= 0) return { error: neverStarted(request) };
       if (approval) approvals?.started(approval);
       tracked.running(call.server);
-      return await host.call(route, read.args, {
+      return host.call(route, read.args, {
         fits: read.fits,
         signal: request.cancellation,
         timeoutMs,

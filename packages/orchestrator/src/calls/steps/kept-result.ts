@@ -1,7 +1,9 @@
 import type { ServeAnswer } from '@signalbox/client';
 import { figure } from '@signalbox/protocol/internal';
 import { resultRuleOf } from '../../results/result-rules.ts';
+import type { KeptPreview } from '../../results/result-store.ts';
 import { answerWith } from '../answer-with.ts';
+import type { Call } from '../call.ts';
 import type { Step } from '../step.ts';
 import { refusedReply } from '../tool-refusals.ts';
 
@@ -17,14 +19,18 @@ export const keptResult: Step<ServeAnswer> = {
   },
   before(next, { results, catalogs, fault }) {
     if (!results) return next;
-    return async (call) => {
+    const find = async (call: Call, reading: Promise<KeptPreview | undefined>): Promise<ServeAnswer> => {
       const { name } = call;
-      const kept = await results.previewOf(name);
+      const kept = await reading;
       if (kept?.call.tool !== name.tool) return await next(call);
       const refusal = await refusedReply(catalogs, name.role, kept.call);
       if (refusal) return answerWith(fault, refusal, undefined, undefined);
       call.known = { result: kept.preview };
       return await next(call);
+    };
+    return (call) => {
+      const reading = results.previewOf(call.name);
+      return reading ? find(call, reading) : next(call);
     };
   },
 };

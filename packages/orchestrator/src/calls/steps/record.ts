@@ -94,9 +94,13 @@ async function finish(deps: CallDeps, call: Call, result: ToolCallResult): Promi
   const whole = replyOf(wasAsked ? await withApproval(deps, call, ended) : ended, body);
   const catalog = deps.catalogs.latest ?? (await deps.catalogs.current());
   const rule = resultRuleOf(catalog.results, role);
+  const maxBytes = deps.maxReplyBytes();
+  const first = boundedReply(whole, maxBytes);
+  // A character takes at most three bytes. A reply that was changed may have been too large for a message.
+  const mayBeLarge = rule && (first.reply !== whole || first.text.length * 3 > rule.maxInlineBytes);
   const shown: ShownReply =
-    rule && 'result' in whole ? await keepLarge(deps, name, rule, whole) : { reply: whole };
-  const bounded = boundedReply(shown.reply, deps.maxReplyBytes());
+    mayBeLarge && 'result' in whole ? await keepLarge(deps, name, rule, whole) : { reply: whole };
+  const bounded = shown.reply === whole ? first : boundedReply(shown.reply, maxBytes);
   const reply = shown.notKept === undefined ? bounded.reply : withReason(bounded.reply, shown.notKept);
   const sent = reply === bounded.reply ? bounded.text : JSON.stringify(reply);
   const text = tracked.isTask ? replyToKeep(reply, sent, body, taskRound) : sent;

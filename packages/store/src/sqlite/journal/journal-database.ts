@@ -151,7 +151,11 @@ export function journalError(thrown: unknown, file: string): SignalboxError {
   const fail = (code: string, advice: string, retryable = false) =>
     new SignalboxError(code, `${file}: ${messageOf(thrown)}. ${advice}`, { retryable, cause: thrown });
   if (sqlite.startsWith('SQLITE_BUSY')) {
-    return fail('journal_in_use', 'Another orchestrator runs on it: stop that one, or use another directory');
+    return new SignalboxError(
+      'journal_in_use',
+      `${file} is in use by another orchestrator. Stop that one, or use another directory`,
+      { cause: thrown },
+    );
   }
   if (sqlite === 'SQLITE_NOTADB' || sqlite.startsWith('SQLITE_CORRUPT')) {
     return fail('journal_corrupt', `Move the file away to begin a new journal: ${beginsAnew}`);

@@ -61,10 +61,10 @@ export class SqliteApprovals implements ApprovalStore {
     this.#ids.set(textOf(request), id);
   }
 
-  async of(request: CallKey): Promise<ApprovalRecord | undefined> {
+  of(request: CallKey): Promise<ApprovalRecord | undefined> | undefined {
     if (this.#ids.size === 0) return undefined;
     const id = this.#ids.get(textOf(request));
-    return id === undefined ? undefined : await this.find(id);
+    return id === undefined ? undefined : this.find(id);
   }
 
   async find(id: string): Promise<ApprovalRecord | undefined> {

@@ -130,7 +130,7 @@ class SqliteJournal implements Journal {
     return this.#keptLimits.maxAgeMs;
   }
 
-  async find(key: CallKey): Promise<JournalEntry | undefined> {
+  find(key: CallKey): JournalEntry | undefined {
     return this.#attempt(() => this.#calls.find(key));
   }
 

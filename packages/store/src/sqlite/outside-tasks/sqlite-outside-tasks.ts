@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { dirname } from 'node:path';
-import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { SignalboxError } from '@signalbox/protocol';
 import type Database from 'better-sqlite3';
 import type {
   NewOutsideTask,
@@ -92,7 +92,7 @@ export async function openSqliteOutsideTasks(file: string): Promise<OutsideTasks
     db?.close();
     if (thrown instanceof SignalboxError) throw thrown;
     if (!isBusy(thrown)) throw toStoreError(thrown, file);
-    const message = `${file}: ${messageOf(thrown)}. Another 'signalbox a2a serve' runs on it: stop that one, or use another data directory`;
+    const message = `${file} is in use by another 'signalbox a2a serve'. Stop that one, or use another data directory`;
     throw new SignalboxError('a2a_running', message, { cause: thrown });
   }
 }

@@ -1,6 +1,6 @@
 import { hostAgent, SignalboxError } from '@signalbox/protocol';
 import { defaultCallSizeLimits } from '@signalbox/serving';
-import type { Config } from '../config/index.ts';
+import type { Config } from './config.ts';
 
 /**
  * Returns the configuration with which the orchestrator of a label runs. It hosts the servers of the file that have its label, or all if the

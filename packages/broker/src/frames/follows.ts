@@ -1,4 +1,4 @@
-import type { FollowHoldsFrame, HoldsKnownFrame } from '@signalbox/protocol';
+import type { FollowHoldsFrame, FollowRightsFrame, HoldsKnownFrame } from '@signalbox/protocol';
 import type { Caller } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
 import type { Outcome } from './outcome.ts';
@@ -26,4 +26,14 @@ export function holdsKnown(
   }
   const message = `'holds_known' is for orchestrators, and your role is '${sender.role}'`;
   return { refusal: { code: 'forbidden', message, field: 'type' } };
+}
+
+/** Handles `follow_rights`: tells the caller of changes of its own rights and those of the agents that it names. */
+export function followRights(
+  { agents }: FollowRightsFrame,
+  { sender, consumer }: Caller,
+  { rights }: Pick<FrameDeps, 'rights'>,
+): Outcome {
+  rights.set(consumer, new Set([sender.agent, ...agents]));
+  return undefined;
 }
