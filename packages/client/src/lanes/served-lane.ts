@@ -69,6 +69,13 @@ export class ServedLane {
   #isFinishing = false;
   #isOver = false;
   #isPaused = false;
+  /**
+   * True if requests have waited unread: their worker may be dead, and another one may have sent them again meanwhile. An ack of a reply that
+   * was sent later shows that all of them were read.
+   */
+  #hasWaited = false;
+  /** The request with that reply. */
+  #readAfter: string | undefined;
   #cancelUnreadTimer: (() => void) | undefined;
   #cancelEndTimer: (() => void) | undefined;
 
@@ -107,7 +114,10 @@ export class ServedLane {
         runner.cancelFromLane(this, frame.id, this.#vouched.from.agent);
         break;
       case 'ack':
-        for (const id of frame.ids) this.#settle(id, 'stored');
+        for (const id of frame.ids) {
+          if (id === this.#readAfter) this.#hasWaited = false;
+          this.#settle(id, 'stored');
+        }
         this.#endIfIdle();
         break;
       default:
@@ -122,6 +132,7 @@ export class ServedLane {
       return;
     }
     this.#awaitAck(id, text.length, settled);
+    if (this.#hasWaited && !this.#isPaused) this.#readAfter ??= id;
     this.#socket.send({ type: 'reply', id, kind, ...(traceparent !== undefined && { traceparent }) }, text);
     const { isWatched, report } = this.#deps;
     if (isWatched()) {
@@ -195,7 +206,8 @@ export class ServedLane {
       ...(traceparent !== undefined && { traceparent }),
     };
     const mayTake = !this.#isFinishing && takesRequests() && bytes <= limits.bytes;
-    if (mayTake && runner.acceptFromLane(this, message, first === true)) this.#reportBegun(id, bytes, thread);
+    const isFirst = first === true && !this.#hasWaited;
+    if (mayTake && runner.acceptFromLane(this, message, isFirst)) this.#reportBegun(id, bytes, thread);
     else this.useBroker(id);
     const waitMs = this.rate.isOverdrawn ? this.rate.waitMs(clock.now()) : 0;
     if (waitMs > 0) clock.startTimer(() => this.#readOn(), waitMs);
@@ -221,6 +233,8 @@ export class ServedLane {
 
   #pause(): void {
     this.#isPaused = true;
+    this.#hasWaited = true;
+    this.#readAfter = undefined;
     this.#socket.pause();
   }
 

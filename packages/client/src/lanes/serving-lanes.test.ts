@@ -19,13 +19,13 @@ async function startLanes({ accepts = true, limits = usual } = {}) {
   starting.defer(() => rm(directory, { recursive: true, force: true }));
   let now = 0;
   let timers: { at: number; run: () => void }[] = [];
-  const taken: { lane: ServedLane; message: Message }[] = [];
+  const taken: { lane: ServedLane; message: Message; isFirst: boolean }[] = [];
   const sent: ClientFrame[] = [];
   const lanes = starting.use(
     new ServingLanes({
       ...{ path: join(directory, 'lanes.sock'), address: 'orchestrator', send: (frame) => sent.push(frame) },
       runner: {
-        acceptFromLane: (lane, message) => accepts && taken.push({ lane, message }) > 0,
+        acceptFromLane: (lane, message, isFirst) => accepts && taken.push({ lane, message, isFirst }) > 0,
         cancelFromLane: () => {},
         laneEnded: () => {},
         laneForbidden: () => {},
@@ -212,6 +212,38 @@ test('A worker has one rate, however often it opens a lane.', async () => {
   const taken = () => stack.taken.map(({ message }) => message.id);
   await expect.poll(taken).toContain('f');
   expect(taken()).toEqual(['a', 'b', 'c', 'd', 'f']);
+});
+
+test('A request that has waited unread is not believed to be the first, until its worker acks a later reply.', async () => {
+  await using stack = await startLanes({ limits: { ...usual, messages: 1, burst: 2 } });
+  const send = (...ids: string[]) => {
+    for (const id of ids)
+      stack.worker.send({ type: 'request', id, kind: 'mcp_request', remaining_ms: 9_000, first: true }, '{}');
+  };
+  const firsts = () =>
+    stack.taken.map(({ message, isFirst }) => (isFirst ? message.id : `not ${message.id}`));
+  const reply = (id: string) => {
+    const { lane } = stack.taken.find(({ message }) => message.id === id)!;
+    lane.reply(id, { kind: 'mcp_reply', text: '{}' }, () => {});
+  };
+  const pass = (ms: number) => {
+    stack.pass(ms);
+    stack.lanes.stand({ type: 'lanes', ended: [], watched: false });
+  };
+  send('a', 'b', 'c', 'd', 'e');
+  await expect.poll(() => stack.taken.length).toBe(3);
+  // Another worker may have sent the others again in this time.
+  pass(2_500);
+  expect(firsts()).toEqual(['a', 'b', 'c', 'not d', 'not e']);
+  reply('a');
+  pass(2_500);
+  reply('b');
+  // This ack may have been written while the lane was not read.
+  stack.worker.send({ type: 'ack', ids: ['a'] });
+  send('f');
+  stack.worker.send({ type: 'ack', ids: ['b'] });
+  send('g');
+  await expect.poll(firsts).toEqual(['a', 'b', 'c', 'not d', 'not e', 'not f', 'g']);
 });
 
 test('Reports of calls can be read by the broker, also if their ids are as long as ids may be.', async () => {

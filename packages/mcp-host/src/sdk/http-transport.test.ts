@@ -27,10 +27,10 @@ function silentServer() {
   return { requests, send };
 }
 
-test('the stream of a request that was given up is ended, and not opened again', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  const { requests, send } = silentServer();
-  const observer = {
+const config = { type: 'http' as const, url: 'http://127.0.0.1/mcp' };
+
+function observer() {
+  return {
     onUnreachable: vi.fn(),
     onSessionRefused: vi.fn(),
     onUnauthorized: vi.fn(),
@@ -38,8 +38,30 @@ test('the stream of a request that was given up is ended, and not opened again',
     onNoticesMissed: vi.fn(),
     onSessionDoubted: vi.fn(),
   };
-  const config = { type: 'http' as const, url: 'http://127.0.0.1/mcp' };
-  const transport = httpTransport(config, observer, { now: () => 0, send });
+}
+
+test('a stream of notices whose server asks for a longer pause than a timer takes is not opened again at once', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  let opened = 0;
+  const send: Fetch = async (_url, { method } = {}) => {
+    if (method !== 'GET') return new Response(null, { status: 202 });
+    opened++;
+    return new Response(`retry: ${2 ** 31}\n\n`, { headers: { 'content-type': 'text/event-stream' } });
+  };
+  const transport = httpTransport(config, observer(), { now: () => 0, send });
+  await transport.start();
+  await transport.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
+  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1));
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(opened).toBe(1);
+  await transport.close();
+});
+
+test('the stream of a request that was given up is ended, and not opened again', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const { requests, send } = silentServer();
+  const observed = observer();
+  const transport = httpTransport(config, observed, { now: () => 0, send });
   await transport.start();
   const call = (id: number) => transport.send({ jsonrpc: '2.0', id, method: 'tools/call', params: {} });
   await call(1);
@@ -55,6 +77,6 @@ test('the stream of a request that was given up is ended, and not opened again',
     { method: 'POST', isOpen: true },
     { method: 'POST', isOpen: true },
   ]);
-  expect(observer.onUnreachable).not.toHaveBeenCalled();
+  expect(observed.onUnreachable).not.toHaveBeenCalled();
   await transport.close();
 });

@@ -5,6 +5,7 @@ import {
   type RequestId,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
+import { timerMs } from '@signalbox/serving';
 import type { HttpServerConfig } from '../config/server-config.ts';
 import { limitsOf, maxAnswerNodes } from '../config/server-limits.ts';
 import { NoticeBudget } from '../notice-budget.ts';
@@ -88,7 +89,7 @@ export function httpTransport(
     reconnectionOptions,
     reconnectionScheduler: (reconnect, delayMs) => {
       const pauseMs = isForNoRequest() ? noticeStream.nextPauseMs() : shortestPauseMs;
-      const timer = setTimeout(reconnect, Math.max(delayMs, pauseMs));
+      const timer = setTimeout(reconnect, timerMs(Math.max(delayMs, pauseMs)));
       return () => clearTimeout(timer);
     },
   });
