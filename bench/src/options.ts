@@ -35,8 +35,8 @@ export function helpText(peers: readonly Peer[]): string {
   return `npm run bench -- [options]
   --peers LIST      ${peers.map(({ name }) => name).join(', ')};
                     the first word of a name stands for all of them, 'all' for everybody (full,process)
-  --workloads LIST  operation/in flight/size: enqueue, consume or request; 1, 64 or 50x8; 300B, 8KB or 256KB, each of
-                    them or *; 'calls' for proxied MCP calls, 'growth' for how costs grow with what is stored (minutes),
+  --workloads LIST  operation/in flight/size: enqueue, consume or request; 1, 64, 8x8 or 50x8; 300B, 8KB or 256KB,
+                    each of them or *; 'calls' for proxied MCP calls, 'growth' for how costs grow with what is stored (minutes),
                     'fleet' for shares beside a greedy worker and recovery from kill -9 (minutes), 'postgres' for brokers on
                     PostgreSQL beside one on SQLite and queues written by hand, 'all' for everything
                     (${defaultWorkloads})

@@ -10,7 +10,7 @@ import { type RoundsOptions, runCalls, runMessages } from './rounds.ts';
 import { workloads as allWorkloads } from './workloads.ts';
 
 const postgresWorkloads = allWorkloads.filter(({ name }) =>
-  ['enqueue/64/300B', 'request/1/300B', 'request/64/300B'].includes(name),
+  ['enqueue/64/300B', 'consume/8x8/300B', 'request/1/300B', 'request/64/300B'].includes(name),
 );
 
 /** Measures what was asked for, and yields each section as soon as it is there: the last ones may take long. */

@@ -22,6 +22,7 @@ export const operations: readonly Operation[] = ['enqueue', 'consume', 'request'
 export const shapes = [
   { shape: '1', title: '1 in flight', clients: 1, inFlight: 1 },
   { shape: '64', title: '64 in flight', clients: 1, inFlight: 64 },
+  { shape: '8x8', title: '8 clients × 8', clients: 8, inFlight: 8 },
   { shape: '50x8', title: '50 clients × 8', clients: 50, inFlight: 8 },
 ] as const;
 

@@ -203,7 +203,7 @@ test.each([count, echo])(
   },
 );
 
-test('a request with a known id gets the reply of the earlier one, unless its worker says that it is the first, and so makes its own call again', async () => {
+test('a request with a known id gets the reply of the earlier one, or, if its worker says that it is the first, no run if its tool is unsafe', async () => {
   await using stack = await startLaneStack();
   await using wire = await startWorker(stack, 'rosa');
   const lane = showTicket(await openLane(wire));
@@ -217,8 +217,10 @@ test('a request with a known id gets the reply of the earlier one, unless its wo
   expect(await answer()).toEqual(first);
   expect(stack.runs('count')).toBe(1);
   lane.send({ type: 'ack', ids: ['q1'] });
-  await answer({ first: true });
-  expect(stack.runs('count')).toBe(2);
+  expect(await answer({ first: true })).toMatchObject({
+    error: { code: 'outcome_unknown', may_have_run: true },
+  });
+  expect(stack.runs('count')).toBe(1);
   lane.socket.destroy();
 });
 

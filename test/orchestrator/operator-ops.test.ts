@@ -263,7 +263,6 @@ test('explain names the rule that decides, and what else would keep a call from 
     server: 'counter',
     ...idle,
     matches: 1,
-    nearest: echo,
   });
   expect(await explain('guest', 'mcp_odd__vendor')).toEqual(
     explained('allowlist', { verdict: 'refused', rule: 'roles.guest.tools: empty list' }),

@@ -50,6 +50,17 @@ describe.skipIf(serverUrl === undefined)('The incarnation of a broker on Postgre
     });
   });
 
+  it('begins once the server has given up a session that was lost while it looked at the tables', async () => {
+    await using schema = await testSchema();
+    await using lost = await testSchema();
+    await lost.sql('SET idle_in_transaction_session_timeout = 6000');
+    await lost.sql(
+      `BEGIN; SELECT pg_advisory_xact_lock(hashtext('signalbox'), hashtext('${schema.schema}'))`,
+    );
+    await using _one = await openMessages({ ...schema });
+    expect(await schema.sql('SELECT broker FROM @incarnation')).toEqual([{ broker: 'one' }]);
+  });
+
   it('lets one of two brokers in that start at once on a new schema', async () => {
     await using schema = await testSchema();
     const opened = await Promise.allSettled([openMessages({ ...schema }), openMessages({ ...schema })]);

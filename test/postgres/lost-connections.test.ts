@@ -1,4 +1,7 @@
+import { join } from 'node:path';
+import { openPostgresStores } from '@signalbox/postgres';
 import type { InboxStore } from '@signalbox/store';
+import { tempDir } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { type Cut, startCuttingProxy } from '../support/postgres/cutting-proxy.ts';
 import { startPostgres } from '../support/postgres/postgres-server.ts';
@@ -41,6 +44,29 @@ describe.skipIf(serverUrl === undefined)('A PostgreSQL store whose connection is
       expect(await store.stats('inbox')).toMatchObject({ pending: 11 });
     },
   );
+
+  it('goes on after a crash of the server that undid the take of an inbox, which was not synced', async () => {
+    const server = await startPostgres({ settings: { wal_writer_delay: '10s' } });
+    await using _server = server;
+    await using folder = await tempDir();
+    const mark = { file: join(folder.path, 'mark'), onRestored: (reason: string) => expect.fail(reason) };
+    const share = { url: server!.url, schema: 'signalbox', broker: 'one', leaseMs: 10_000_000, mark };
+    const stores = await openPostgresStores({ ...share, owner: 'one' });
+    const first = await stores.inboxes.commit({ ...none, messages: [message('a')] });
+    expect(first).toMatchObject([{ result: 'stored' }]);
+    await stores.cluster.take('elsewhere');
+    await server!.stop('immediate');
+    await server!.start();
+    expect(await stores.inboxes.commit({ ...none, messages: [message('b')] })).toMatchObject([
+      { result: 'stored' },
+    ]);
+    await stores.cluster.take('elsewhere');
+    await server!.stop('immediate');
+    await server!.start();
+    // As after a kill -9 of the broker: the file has what it confirmed last.
+    await using _next = await openPostgresStores({ ...share, owner: 'one' });
+    await Promise.allSettled([stores[Symbol.asyncDispose]()]);
+  });
 
   it('goes on when the server ends every connection, and loses and doubles nothing', async () => {
     await using schema = await testSchema();

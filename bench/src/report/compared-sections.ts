@@ -52,9 +52,9 @@ ${askTable(report)}`;
 export function postgresSection(report: MessagesReport, told: readonly PeerFacts[]): string {
   const others = report.peers.filter(({ name }) => !told.some((peer) => peer.name === name));
   const parts = [
-    `The work is that of [Messages](#messages). With two brokers, the clients are at one and the consumers at the other. The
-clients of the queues speak to PostgreSQL without a broker. In brackets: the figure of one broker on PostgreSQL, divided
-by that of the row.`,
+    `The work is that of [Messages](#messages); *8×8* are 8 clients at one inbox. With two brokers, clients are at one and
+consumers at the other. The queues have no broker. In brackets: the figure of one broker on PostgreSQL, divided by that of
+the row.`,
     comparisonTable(report, 'on-postgres'),
     uses(others),
   ];

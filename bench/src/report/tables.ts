@@ -40,6 +40,7 @@ export function messageTables(report: MessagesReport): string {
 const compared = [
   { workload: 'enqueue/64/300B', of: 'perSecond', head: 'enqueue, 64: per s' },
   { workload: 'consume/64/300B', of: 'perSecond', head: 'consume, 64: per s' },
+  { workload: 'consume/8x8/300B', of: 'perSecond', head: 'consume, 8×8: per s' },
   { workload: 'request/64/300B', of: 'perSecond', head: 'request, 64: per s' },
   { workload: 'request/64/300B', of: 'p99Ms', head: 'p99 ms' },
   { workload: 'request/50x8/300B', of: 'perSecond', head: 'request, 50×8: per s' },

@@ -9,7 +9,7 @@ import {
 } from '@signalbox/store/rules';
 import { type ChainRow, chainColumns, chainOf, type TimedChain } from './audit-chains.ts';
 import type { Transaction } from './database/attempt.ts';
-import type { PostgresDatabase } from './database/database.ts';
+import { otherRows, type PostgresDatabase } from './database/database.ts';
 import type { Statement } from './database/statement.ts';
 
 /** The bytes by which a row counts in the budget of its kind, besides its entry. */
@@ -196,7 +196,7 @@ class ChainedAuditLog implements PostgresAuditLog {
       }
       await this.#append(transaction, events, locked);
       return locked;
-    });
+    }, otherRows);
     if (chains) this.#written(chains);
     return chains !== undefined;
   }

@@ -10,8 +10,11 @@ export const schemaVersion = 5;
 
 const name = 'text COLLATE "C" NOT NULL';
 
-/** The longest wait for a lock, in milliseconds. Tables are made quickly; only a copy of a whole store takes longer. */
-const lockTimeoutMs = 5000;
+/**
+ * The longest wait for a lock, in milliseconds. Tables are made quickly; only a copy of a whole store takes longer. The server keeps a lock
+ * for up to 5 s whose process it has lost out of sight in the middle of a transaction, such as an earlier start of this broker.
+ */
+const lockTimeoutMs = 10_000;
 
 /** The settings of tables whose rows are added and removed all the time. */
 const busy =

@@ -46,7 +46,8 @@ export class JournaledCall {
       this.#isStarted = true;
       return undefined;
     } catch (thrown) {
-      return notWritten(thrown);
+      const wasMade = thrown instanceof SignalboxError && thrown.code === 'journal_already_started';
+      return wasMade ? madeBefore(this.#key.requestId) : notWritten(thrown);
     }
   }
 
@@ -90,6 +91,14 @@ export class JournaledCall {
     }
     if (this.#isWritten) this.#journal.settle(this.#key, how);
   }
+}
+
+/** Makes the error for a call that is not made because another one with its id was, of which its request did not know. */
+function madeBefore(requestId: string): ToolCallError {
+  return toolCallError('outcome_unknown', `a call with the id of request ${requestId} was made before`, {
+    mayHaveRun: true,
+    hint: 'It is not made again. The status of the request shows what is recorded.',
+  });
 }
 
 /** Makes the error for a call that was not made because the journal could not be written. */

@@ -127,7 +127,7 @@ export class HeldInboxes {
     // inbox relies on being woken.
     const isQuick = names.every((name) => asked.get(name)?.wish === 'take');
     const { notify, takenSeqs } = await this.#database.transaction(async (transaction) => {
-      if (isQuick) transaction.script('SET LOCAL synchronous_commit = off');
+      if (isQuick) transaction.beQuick();
       return this.#take(transaction, names, asked);
     });
     notify();

@@ -101,7 +101,7 @@ export class PostgresCluster implements AsyncDisposable {
     const rows = new ClaimRows(database);
     const { wakeUps } = this;
     this.#inboxes = new HeldInboxes(database, { incarnation, wakeUps, claims: rows });
-    const incarnations = (transaction: Transaction) => this.incarnations(transaction);
+    const incarnations = async (transaction: Transaction) => (await this.incarnations(transaction)).living;
     this.#claims = new Claims(database, { incarnation, wakeUps, rows, incarnations });
     this.#freeing = repeat(freeGoneMs, () => this.#freeGone());
     this.#presence = new Presence(database, incarnation);
@@ -110,7 +110,9 @@ export class PostgresCluster implements AsyncDisposable {
     this.#forgetting = repeat(forgetMs, async () => {
       if (this.keepsHouse) await forgetThoseThatAreOver(database);
     });
-    this.#incarnations = database.statement('SELECT epoch FROM @incarnation WHERE NOT is_over');
+    this.#incarnations = database.statement(
+      'SELECT epoch, (SELECT last_value FROM @incarnation_epoch) AS last FROM @incarnation WHERE NOT is_over',
+    );
     const holder = `SELECT i.incarnation, i.members,
         EXISTS (SELECT FROM @incarnation s WHERE s.epoch = i.incarnation AND NOT s.is_over) AS "isAlive"
       FROM @inbox i WHERE i.name = $1`;
@@ -141,10 +143,13 @@ export class PostgresCluster implements AsyncDisposable {
     return cluster;
   }
 
-  /** Reads the living incarnations in a transaction, after its locks, so that none of the locked rows is newer than the result. */
-  async incarnations(transaction: Transaction): Promise<ReadonlySet<number>> {
-    const rows = await transaction.query<{ epoch: number }>(this.#incarnations);
-    return new Set(rows.map(({ epoch }) => epoch));
+  /**
+   * Reads the living incarnations in a transaction, after its locks, so that none of the locked rows is newer than the result, and the last
+   * epoch of all incarnations.
+   */
+  async incarnations(transaction: Transaction): Promise<{ living: ReadonlySet<number>; lastEpoch: number }> {
+    const rows = await transaction.query<{ epoch: number; last: number }>(this.#incarnations);
+    return { living: new Set(rows.map(({ epoch }) => epoch)), lastEpoch: rows[0]?.last ?? 0 };
   }
 
   /** True if this broker does the work that one broker does for all. */

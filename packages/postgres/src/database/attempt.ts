@@ -21,11 +21,19 @@ export interface Transaction {
   query<Row extends object>(statement: Statement, values?: readonly Value[]): Promise<Row[]>;
   /** Sends a statement whose rows don't matter. If it fails, the transaction fails. */
   write(statement: Statement, values?: readonly Value[]): void;
-  /** The same for several statements without values. */
+  /**
+   * Sends a statement that fails if the transaction may not continue. Then the commit need not wait for the answer to the first statement:
+   * if the change waits for no answer either, the whole transaction is one round trip.
+   */
+  guard(statement: Statement, values: readonly Value[]): void;
+  /** Makes the commit quick. A crash of the server may undo the transaction until a later one is committed that is not quick. */
+  beQuick(): void;
+  /** The same as {@link write} for several statements without values. */
   script(text: string): void;
 }
 
 const commit = statementOf('COMMIT', 'COMMIT');
+const noSync = statementOf('', 'SET LOCAL synchronous_commit = off');
 
 /** One attempt at a transaction. */
 export class Attempt<T> {
@@ -34,6 +42,8 @@ export class Attempt<T> {
   readonly #sent: Promise<unknown>[] = [];
   /** The value that the change returned, from the moment when the commit was sent until the commit is known to have failed. */
   result: { value: T } | undefined;
+  /** True if a crash of the server may undo the transaction although it was committed. */
+  isQuick = false;
 
   constructor(connection: Connection, first?: FirstStatement) {
     this.#connection = connection;
@@ -43,6 +53,7 @@ export class Attempt<T> {
   async run(change: (transaction: Transaction) => Promise<T>): Promise<T> {
     const connection = this.#connection;
     const first = this.#first;
+    let isGuarded = false;
     this.#send(Promise.all(connection.beginning.map((statement) => connection.send(statement))));
     if (first)
       this.#send(
@@ -60,10 +71,18 @@ export class Attempt<T> {
           return (await answer).rows as never;
         },
         write: (statement, values) => this.#send(connection.send(statement, values)),
+        guard: (statement, values) => {
+          isGuarded = true;
+          this.#send(connection.send(statement, values));
+        },
+        beQuick: () => {
+          this.isQuick = true;
+          this.#send(connection.send(noSync));
+        },
         script: (text) => this.#send(connection.run(text)),
       });
       // Nothing is committed before it is known that the transaction may continue.
-      await Promise.all(this.#sent.slice(0, first ? 2 : 1));
+      if (!isGuarded) await Promise.all(this.#sent.slice(0, first ? 2 : 1));
       this.result = { value };
     } catch (thrown) {
       await Promise.allSettled(this.#sent);

@@ -1,6 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { StoreError } from '@signalbox/store/rules';
-import type { Incarnation, Mark, PostgresDatabase, PostgresDatabaseOptions } from './database.ts';
+import {
+  type Incarnation,
+  type Mark,
+  otherRows,
+  type PostgresDatabase,
+  type PostgresDatabaseOptions,
+} from './database.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { findLostCommits, formerOf, keptRowsMs } from './lost-commits.ts';
 import { type ConfirmedCommit, MarkFile } from './mark-file.ts';
@@ -189,7 +195,10 @@ export class BrokerIncarnation implements Incarnation {
     if (this.#isRenewing) return;
     this.#isRenewing = true;
     this.#database
-      .transaction((transaction) => transaction.query(this.#endOthers, [this.epoch, this.#leaseMs]))
+      .transaction(
+        (transaction) => transaction.query(this.#endOthers, [this.epoch, this.#leaseMs]),
+        otherRows,
+      )
       .catch(() => {})
       .finally(() => {
         this.#isRenewing = false;

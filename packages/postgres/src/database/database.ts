@@ -73,9 +73,23 @@ export interface Mark {
   readonly statement: FirstStatement;
   /** Tells whether the transaction was committed. Waits until the server knows. */
   isSet(connection: Connection): Promise<boolean>;
-  /** Notes that the transaction was committed. */
+  /** Notes that the transaction was committed, and that no crash of the server undoes it. */
   confirmed(): void;
 }
+
+/** What a transaction means for those who remember rows. */
+export interface TransactionNotes {
+  /**
+   * True if the transaction changes no rows that somebody remembers, or if they note its changes. After every other one they must read the
+   * rows again: see {@link PostgresDatabase.unnoted}.
+   */
+  isNoted: true;
+  /** Called when it was committed, before the next transaction begins. */
+  onCommitted?: () => void;
+}
+
+/** Those of a transaction that changes no rows which somebody remembers. */
+export const otherRows: TransactionNotes = { isNoted: true };
 
 /** Owns transactions, which change nothing any more once it has ended. */
 export interface Incarnation {
@@ -112,6 +126,9 @@ export class PostgresDatabase implements AsyncDisposable {
   #incarnation: Incarnation | undefined;
   #facts: ServerFacts | undefined;
   #statements = 0;
+  #unnoted = 0;
+  /** The connection of the last transaction. */
+  #used: Connection | undefined;
   /** The last transaction that was begun. */
   #last: Promise<unknown> = Promise.resolve();
   /** The error of a database that another broker has taken over. */
@@ -173,6 +190,14 @@ export class PostgresDatabase implements AsyncDisposable {
     return this.#facts;
   }
 
+  /**
+   * The number of events after which rows may differ from what is remembered of them: transactions that nobody notes, and new connections,
+   * since a crash of the server may undo a transaction that was not synced.
+   */
+  get unnoted(): number {
+    return this.#unnoted;
+  }
+
   /** Replaces facts about the server. */
   note(facts: Pick<ServerFacts, 'receiptMeans'>): void {
     this.#facts = { ...this.facts, ...facts };
@@ -205,23 +230,30 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 
   /**
-   * Runs changes in one transaction, after the earlier ones. They are durable when this resolves. If it rejects, nothing is changed, with
+   * Runs changes in one transaction, after the earlier ones. They are durable when this resolves, unless `change` makes them quick. If it rejects, nothing is changed, with
    * one exception: if it rejects with `store_unavailable` after the connection was lost during the commit, either all or nothing is
    * changed. Changes of a broker whose incarnation has ended are refused. `change` may run several times.
    */
-  transaction<T>(change: (transaction: Transaction) => Promise<T>): Promise<T> {
+  transaction<T>(change: (transaction: Transaction) => Promise<T>, notes?: TransactionNotes): Promise<T> {
     return this.#inTurn(async () => {
       this.check();
       const incarnation = this.#incarnation;
       if (!incarnation) throw new Error('the broker has no incarnation');
+      if (!notes) this.#unnoted++;
       const mark = incarnation.nextMark();
+      let last: Attempt<T> | undefined;
       try {
         const value = await this.#run(
-          (connection) => new Attempt<T>(connection, mark.statement),
+          (connection) => {
+            last = new Attempt<T>(connection, mark.statement);
+            return last;
+          },
           change,
           (connection) => mark.isSet(connection),
         );
-        mark.confirmed();
+        // A database that lacks a confirmed transaction counts as restored.
+        if (!last?.isQuick) mark.confirmed();
+        notes?.onCommitted?.();
         return value;
       } catch (thrown) {
         if (thrown instanceof StoreError && thrown.isFinal) this.#final = thrown;
@@ -286,6 +318,8 @@ export class PostgresDatabase implements AsyncDisposable {
     let inDoubt: { value: T } | undefined;
     for (let conflicts = 0; ; ) {
       const connection = await lane.connection();
+      if (connection !== this.#used) this.#unnoted++;
+      this.#used = connection;
       try {
         if (inDoubt && (await isCommitted(connection))) return inDoubt.value;
         inDoubt = undefined;

@@ -75,6 +75,12 @@ export function isGoneTable(thrown: unknown): boolean {
   return cause instanceof pg.DatabaseError && cause.code === '42P01';
 }
 
+/** Tells whether a guard refused its transaction: see {@link Transaction.guard}. */
+export function isRefusedGuard(thrown: unknown): boolean {
+  const cause = thrown instanceof StoreError ? thrown.cause : thrown;
+  return cause instanceof pg.DatabaseError && cause.code === '22012';
+}
+
 /** The codes of a full disk, of a lack of memory for a shared table, and of a quota of the system. */
 const noRoomCodes = new Set(['53100', '53000', '53400']);
 

@@ -1,5 +1,5 @@
 import type { RequestKey } from '@signalbox/store';
-import { inboxesOf } from '@signalbox/store/rules';
+import { inboxesOf, type LoggedMessage } from '@signalbox/store/rules';
 import type { InboxCluster } from '../cluster/postgres-cluster.ts';
 import { type Transaction, Undo } from '../database/attempt.ts';
 import type { PostgresDatabase } from '../database/database.ts';
@@ -28,6 +28,23 @@ export interface Loaded {
   /** Gives out the sequence numbers that were drawn. */
   sequence: { next(): number };
   slices: SliceStatements;
+  /** The rows from which the others were made. */
+  rows: LoadedRows;
+}
+
+/** Rows as they were before a transaction, read or remembered. */
+export interface LoadedRows {
+  inboxes: readonly InboxRow[];
+  agents: readonly AgentRow[];
+  pairs: readonly PairRow[];
+  /** Pending messages that are settled or changed. */
+  pending: readonly { message: LoggedMessage; claim?: Claim | undefined }[];
+  /** The sequence numbers that are drawn. */
+  numbers: readonly number[];
+  /** The incarnations that live. */
+  living: ReadonlySet<number>;
+  /** The last epoch of all incarnations. */
+  lastEpoch: number;
 }
 
 /** Thrown if rows must be made before they can be locked. */
@@ -35,7 +52,7 @@ export class MissingRows extends Undo {
   override readonly name = 'MissingRows';
 }
 
-interface InboxRow {
+export interface InboxRow {
   name: string;
   incarnation: number | null;
   members: number[] | null;
@@ -47,7 +64,7 @@ interface InboxRow {
   scheduledBytes: number;
 }
 
-interface AgentRow {
+export interface AgentRow {
   name: string;
   received: number;
   receivedBytes: number;
@@ -72,6 +89,7 @@ interface ForgottenRow {
  * numbers are drawn there, too; therefore the numbers of an inbox ascend in the order of the commits.
  */
 export class BatchLoader {
+  readonly #database: PostgresDatabase;
   readonly #slices: SettledSlices;
   readonly #cluster: InboxCluster;
   readonly #lockInboxes: Statement;
@@ -88,6 +106,7 @@ export class BatchLoader {
   readonly #makeAgents: Statement;
 
   constructor(database: PostgresDatabase, slices: SettledSlices, cluster: InboxCluster) {
+    this.#database = database;
     this.#slices = slices;
     this.#cluster = cluster;
     const ids = 'unnest($1::text[], $2::text[], $3::text[]) AS k(inbox, id, sender)';
@@ -142,7 +161,7 @@ export class BatchLoader {
 
   /** Makes the rows that a transaction needs to lock, in an earlier transaction. They need not survive a crash. */
   async make(transaction: Transaction, plan: BatchPlan): Promise<void> {
-    transaction.script('SET LOCAL synchronous_commit = off');
+    transaction.beQuick();
     transaction.write(this.#makeInboxes, [[...plan.ensured].sort()]);
     transaction.write(this.#makeAgents, [[...plan.ensuredAgents].sort()]);
   }
@@ -204,9 +223,56 @@ export class BatchLoader {
       forgotten,
     ] = await Promise.all(reads);
     if (!hasAll(inboxes, plan.ensured) || !hasAll(agents, plan.ensuredAgents)) throw new MissingRows();
+    const claimOf = ({ wasOut, claim }: PendingRow): Claim | undefined =>
+      wasOut ? { holder: this.#holderOf(claim, incarnations.living) } : undefined;
+    const rows: LoadedRows = {
+      inboxes,
+      agents,
+      pairs,
+      pending: bySeq.map((row) => ({ message: messageOf(row), claim: claimOf(row) })),
+      numbers: numbers.flatMap((row) => JSON.parse(row.numbers) as number[]),
+      ...incarnations,
+    };
+    const loaded = this.#loadedOf(rows, known, now, (set) => {
+      for (const row of byId) set.load(messageOf(row), 'pending', row.readsBody, claimOf(row));
+    });
+    const { set, dead: letters } = loaded;
+    for (const { slice, ...row } of settled) set.load(settledMessageOf(row), slice, false);
+    for (const row of forgotten) loadForgotten(set, row);
+    for (const { sentAt, ...row } of scheduled) loaded.scheduled.load(messageOf(row), sentAt);
+    for (const { deadAt, reason, ...row } of dead) letters.load({ message: messageOf(row), deadAt, reason });
+    await this.#loadMore(transaction, plan, loaded, sliceRows);
+    return loaded;
+  }
+
+  /**
+   * Takes remembered rows for those of the database, and makes the transaction fail if they are not. Returns `undefined`, and sends nothing,
+   * if more must be read.
+   */
+  guess(
+    transaction: Transaction,
+    plan: BatchPlan,
+    { rows, slices, now }: { rows: LoadedRows; slices: SliceStatements; now: () => number },
+  ): Loaded | undefined {
+    const loaded = this.#loadedOf(rows, slices, now);
+    if (missedRequests(plan, loaded.set).length > 0) return undefined;
+    const { broker, epoch } = this.#database;
+    const { numbers, lastEpoch } = rows;
+    const keys = columnsOf(plan.ids, 'inbox', 'id', 'sender');
+    transaction.guard(slices.guard, [...keys, broker, epoch, lastEpoch, numbers[0] ?? 0, numbers.length]);
+    return loaded;
+  }
+
+  /** Makes from rows what the rules need. `loadFirst` adds messages that may be read twice, with their bodies. */
+  #loadedOf(
+    rows: LoadedRows,
+    slices: SliceStatements,
+    now: () => number,
+    loadFirst: (set: WorkingSet) => void = () => {},
+  ): Loaded {
     const counts = new Counts();
     const set = new WorkingSet(counts, now);
-    for (const row of inboxes)
+    for (const row of rows.inboxes)
       set.loadInbox(
         row.name,
         {
@@ -216,47 +282,36 @@ export class BatchLoader {
           headSeq: row.headSeq,
         },
         {
-          holder: this.#holderOf(row.incarnation, incarnations),
+          holder: this.#holderOf(row.incarnation, rows.living),
           takenSeq: row.takenSeq,
           members: (row.members ?? []).flatMap(
-            (incarnation) => this.#holderOf(incarnation, incarnations) ?? [],
+            (incarnation) => this.#holderOf(incarnation, rows.living) ?? [],
           ),
         },
       );
-    for (const { name, received, receivedBytes, sent, sentBytes } of agents)
+    for (const { name, received, receivedBytes, sent, sentBytes } of rows.agents)
       counts.loadAgent(name, {
         received: { messages: received, bytes: receivedBytes },
         sent: { messages: sent, bytes: sentBytes },
       });
-    for (const pair of pairs) counts.loadPair(pair);
-    const claimOf = ({ wasOut, claim }: PendingRow): Claim | undefined =>
-      wasOut ? { holder: this.#holderOf(claim, incarnations) } : undefined;
-    for (const row of byId) set.load(messageOf(row), 'pending', row.readsBody, claimOf(row));
-    for (const row of bySeq) set.load(messageOf(row), 'pending', false, claimOf(row));
-    for (const { slice, ...row } of settled) set.load(settledMessageOf(row), slice, false);
-    for (const row of forgotten) loadForgotten(set, row);
-    const loaded: Loaded = {
+    for (const pair of rows.pairs) counts.loadPair(pair);
+    loadFirst(set);
+    for (const { message, claim } of rows.pending) set.load(message, 'pending', false, claim);
+    return {
       set,
       counts,
       scheduled: new WorkingScheduledMessages(set, counts),
       dead: new WorkingDeadLetters(counts),
-      sequence: sequenceOf(numbers.flatMap(({ numbers }) => JSON.parse(numbers) as number[])),
-      slices: known,
+      sequence: sequenceOf(rows.numbers),
+      slices,
+      rows,
     };
-    for (const { sentAt, ...row } of scheduled) loaded.scheduled.load(messageOf(row), sentAt);
-    for (const { deadAt, reason, ...row } of dead)
-      loaded.dead.load({ message: messageOf(row), deadAt, reason });
-    await this.#loadMore(transaction, plan, loaded, sliceRows);
-    return loaded;
   }
 
-  #holderOf(
-    incarnation: number | null,
-    incarnations: Awaited<ReturnType<InboxCluster['incarnations']>>,
-  ): Holder | undefined {
+  #holderOf(incarnation: number | null, living: ReadonlySet<number>): Holder | undefined {
     if (incarnation === null) return undefined;
     if (incarnation === this.#cluster.incarnation) return { isThis: true };
-    return incarnations.has(incarnation) ? { isThis: false, incarnation } : undefined;
+    return living.has(incarnation) ? { isThis: false, incarnation } : undefined;
   }
 
   /**
@@ -316,7 +371,7 @@ function loadForgotten(
 }
 
 type PendingRow = MessageRow & { wasOut: boolean; claim: number | null };
-type PairRow = { sender: string; recipient: string; messages: number; bytes: number };
+export type PairRow = { sender: string; recipient: string; messages: number; bytes: number };
 type ScheduledRow = MessageRow & { sentAt: number };
 type DeadRow = MessageRow & { deadAt: number; reason: string | null };
 

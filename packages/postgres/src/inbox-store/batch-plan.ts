@@ -1,5 +1,6 @@
 import type { Batch, NewMessage, RequestKey } from '@signalbox/store';
 import { agentOf, inboxesOf } from '@signalbox/store/rules';
+import { pairKey } from './counts.ts';
 
 /** The key under which a message is found by its id. */
 export interface IdKey {
@@ -83,7 +84,7 @@ export class BatchPlan {
     this.numbers++;
     if (body !== undefined) this.bytes += Buffer.byteLength(body);
     const recipient = agentOf(inbox);
-    if (quota) this.pairs.set(`${sender} ${recipient}`, { sender, recipient });
+    if (quota) this.pairs.set(pairKey(sender, recipient), { sender, recipient });
   }
 
   #ensure(inbox: string): void {

@@ -12,7 +12,7 @@ import {
   settledValues,
   textOf,
 } from './message-rows.ts';
-import type { WorkingMessage } from './working-set.ts';
+import type { WorkingMessage, WorkingSet } from './working-set.ts';
 
 /** Writes the changes of a transaction, with one statement for each table. */
 export class BatchSaver {
@@ -158,21 +158,8 @@ export class BatchSaver {
     }
   }
 
-  #saveInboxes(transaction: Transaction, set: Loaded['set']): void {
-    const changes = [...set.inboxes()]
-      .map(({ name, messages, bytes, scheduled, headSeq, before }) => ({
-        name,
-        headSeq,
-        isLonger: headSeq !== before.headSeq,
-        messages: messages - before.messages,
-        bytes: bytes - before.bytes,
-        later: scheduled.messages - before.scheduled.messages,
-        laterBytes: scheduled.bytes - before.scheduled.bytes,
-      }))
-      .filter(
-        ({ messages, bytes, later, laterBytes, isLonger }) =>
-          messages || bytes || later || laterBytes || isLonger,
-      );
+  #saveInboxes(transaction: Transaction, set: WorkingSet): void {
+    const changes = inboxChanges(set);
     if (changes.length === 0) return;
     transaction.write(this.#inboxes, [
       changes.map(({ name }) => name),
@@ -205,4 +192,32 @@ export class BatchSaver {
         pairChanges.map(({ bytes }) => bytes),
       ]);
   }
+}
+
+/** Returns how a transaction changed the rows of inboxes, without those that it left as they were. */
+export function inboxChanges(set: WorkingSet): {
+  name: string;
+  headSeq: number;
+  messages: number;
+  bytes: number;
+  later: number;
+  laterBytes: number;
+}[] {
+  return [...set.inboxes()]
+    .filter(
+      ({ messages, bytes, scheduled, headSeq, before }) =>
+        messages !== before.messages ||
+        bytes !== before.bytes ||
+        scheduled.messages !== before.scheduled.messages ||
+        scheduled.bytes !== before.scheduled.bytes ||
+        headSeq !== before.headSeq,
+    )
+    .map(({ name, messages, bytes, scheduled, headSeq, before }) => ({
+      name,
+      headSeq,
+      messages: messages - before.messages,
+      bytes: bytes - before.bytes,
+      later: scheduled.messages - before.scheduled.messages,
+      laterBytes: scheduled.bytes - before.scheduled.bytes,
+    }));
 }

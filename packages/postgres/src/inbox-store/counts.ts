@@ -74,7 +74,7 @@ export class Counts implements BatchUsage {
 }
 
 /** Returns the key of a pair. Names of agents have no space. */
-function pairKey(sender: string, recipient: string): string {
+export function pairKey(sender: string, recipient: string): string {
   return `${sender} ${recipient}`;
 }
 

@@ -40,10 +40,11 @@ import {
   TrustedTime,
 } from '@signalbox/store/rules';
 import type { InboxCluster } from '../cluster/postgres-cluster.ts';
-import type { PostgresDatabase } from '../database/database.ts';
+import type { Transaction } from '../database/attempt.ts';
+import { otherRows, type PostgresDatabase } from '../database/database.ts';
 import { type DurabilitySettings, durabilityColumns, receiptMeaning } from '../database/server-facts.ts';
 import type { Statement } from '../database/statement.ts';
-import { isGoneTable } from '../database/store-errors.ts';
+import { isGoneTable, isRefusedGuard } from '../database/store-errors.ts';
 import { BatchLoader, type Loaded, MissingRows } from './batch-loader.ts';
 import { BatchPlan } from './batch-plan.ts';
 import { BatchSaver } from './batch-saver.ts';
@@ -51,6 +52,7 @@ import { DeadLetterReader } from './dead-letter-reader.ts';
 import { JournalBindings } from './journal-bindings.ts';
 import { KeptBodyTable } from './kept-body-table.ts';
 import { MessageReader } from './message-reader.ts';
+import { RememberedRows } from './remembered-rows.ts';
 import { ScheduledReader } from './scheduled-reader.ts';
 import { maxAttempts, type RetentionLimits, SettledSlices } from './settled-slices.ts';
 import { StoredAmount } from './stored-amount.ts';
@@ -138,6 +140,7 @@ class PostgresInboxStore implements InboxStore {
   readonly #slices: SettledSlices;
   readonly #loader: BatchLoader;
   readonly #saver: BatchSaver;
+  readonly #remembered = new RememberedRows();
   readonly #reader: MessageReader;
   readonly #letters: DeadLetterReader;
   readonly #later: ScheduledReader;
@@ -285,7 +288,7 @@ class PostgresInboxStore implements InboxStore {
 
   async prove(): Promise<'works' | 'full'> {
     try {
-      await this.#database.transaction((transaction) => transaction.query(this.#sql.prove));
+      await this.#database.transaction((transaction) => transaction.query(this.#sql.prove), otherRows);
       return 'works';
     } catch (thrown) {
       if (isFull(thrown)) return 'full';
@@ -332,7 +335,10 @@ class PostgresInboxStore implements InboxStore {
 
   async keepTime(time: ExpiryTime, schedules: KeptTime['schedules']): Promise<void> {
     const kept = keptTimeText(time, schedules);
-    await this.#database.transaction((transaction) => transaction.query(this.#sql.setValue, ['time', kept]));
+    await this.#database.transaction(
+      (transaction) => transaction.query(this.#sql.setValue, ['time', kept]),
+      otherRows,
+    );
   }
 
   async keptTime(): Promise<KeptTime | undefined> {
@@ -436,12 +442,21 @@ class PostgresInboxStore implements InboxStore {
   async #change<T>(plan: BatchPlan, apply: (writer: Writer, now: number, loaded: Loaded) => T): Promise<T> {
     await this.#amount.prepare(plan.numbers, plan.bytes);
     let slices = await this.#slices.statements();
+    let isGuess = false;
     for (let attempt = 1; ; attempt++) {
       try {
         let told = (): void => {};
+        isGuess = false;
         const tenures = this.#cluster.tenuresOf(plan.inboxes);
-        const result = await this.#database.transaction(async (transaction) => {
-          const loaded = await this.#loader.load(transaction, plan, slices, () => this.#time.now());
+        let committed: Loaded | undefined;
+        const change = async (transaction: Transaction): Promise<T> => {
+          const time = () => this.#time.now();
+          const rows = this.#remembered.begin(plan, this.#database);
+          const guessed = rows && this.#loader.guess(transaction, plan, { rows, slices, now: time });
+          // Without an await, all statements of a guess leave together with the first one.
+          const loaded = guessed ?? (await this.#loader.load(transaction, plan, slices, time));
+          isGuess = guessed !== undefined;
+          committed = loaded;
           const now = Math.floor(this.#now());
           const { set: messages, dead, scheduled, sequence, counts: usage } = loaded;
           const deps = { messages, dead, scheduled, sequence, usage, caps: this.#caps };
@@ -451,6 +466,10 @@ class PostgresInboxStore implements InboxStore {
           this.#saver.save(transaction, loaded, now);
           told = await this.#told.write(transaction, messages, tenures);
           return value;
+        };
+        const result = await this.#database.transaction(change, {
+          isNoted: true,
+          onCommitted: () => committed && this.#remembered.note(plan, committed),
         });
         told();
         // Each of the bodies may be kept, too.
@@ -461,7 +480,7 @@ class PostgresInboxStore implements InboxStore {
         if (thrown instanceof MissingRows)
           await this.#database.transaction((transaction) => this.#loader.make(transaction, plan));
         else if (isGoneTable(thrown)) slices = await this.#slices.refresh();
-        else throw thrown;
+        else if (!isGuess || !isRefusedGuard(thrown)) throw thrown;
       }
     }
   }

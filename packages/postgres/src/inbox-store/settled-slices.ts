@@ -40,6 +40,8 @@ export interface SliceStatements {
   readonly slices: readonly Slice[];
   /** Reads the settled messages with an inbox, an id and a sender, given as three arrays. */
   readonly byId: Statement;
+  /** Fails unless what a transaction took for granted is so: see {@link guardOf}. */
+  readonly guard: Statement;
   /** Reads the settled messages in the inboxes of an array with an id, of a sender, or of any for NULL. */
   readonly byIdOfAny: Statement;
   /**
@@ -185,6 +187,7 @@ export class SettledSlices {
     return {
       slices,
       byId: database.statement(byId.join(' UNION ALL ')),
+      guard: database.statement(guardOf(slices)),
       byIdOfAny: database.statement(byIdOfAny.join(' UNION ALL ')),
       settle: database.statement(
         `WITH gone AS (
@@ -201,4 +204,26 @@ export class SettledSlices {
       add: database.statement(insertSettled(name)),
     };
   }
+}
+
+/**
+ * SQL that fails with a division by zero if a transaction that has read nothing may not continue. Given are the inboxes, ids and senders of
+ * its messages as arrays, the broker and its epoch, the last epoch of all, the first sequence number, and how many there are. The
+ * transaction may continue if its incarnation has written its row, if no other one lives or has begun meanwhile, if none of the ids is
+ * known, and if the sequence gives the expected numbers. No other incarnation begins before the transaction ends, since that would lock the
+ * whole table.
+ */
+function guardOf(slices: readonly Slice[]): string {
+  const keys = 'unnest($1::text[], $2::text[], $3::text[]) AS k(inbox, id, sender)';
+  const known = ['message', ...slices.map(({ number }) => sliceName(number))].map(
+    (table) => `EXISTS (SELECT FROM ${keys} JOIN @${table} m ON ${idKey('m.')} = ${idKey('k.')})`,
+  );
+  return `SELECT 1 / (CASE WHEN EXISTS (
+        SELECT FROM @incarnation WHERE broker = $4 AND epoch = $5 AND xmin = pg_current_xact_id()::xid
+      ) AND NOT EXISTS (SELECT FROM @incarnation WHERE NOT is_over AND epoch <> $5)
+      AND (SELECT last_value FROM @incarnation_epoch) = $6
+      AND NOT (${known.join(' OR ')})
+      AND (SELECT coalesce(bool_and(number = $7 + place - 1), true) FROM (
+        SELECT nextval('@message_seq') AS number, place FROM generate_series(1, $8::int) AS place
+      ) AS drawn) THEN 1 ELSE 0 END) AS may_continue`;
 }

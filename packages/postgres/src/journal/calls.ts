@@ -84,7 +84,7 @@ export function callStatements(database: PostgresDatabase) {
          ${onConflict} DO UPDATE SET incarnation = excluded.incarnation, inbox = excluded.inbox, details = excluded.details,
            received_at = excluded.received_at, started_at = excluded.started_at, over_at = excluded.over_at, finished_at = NULL,
            outcome = NULL, reply = NULL, reply_bytes = 0, settled_at = NULL
-         WHERE c.incarnation = excluded.incarnation OR (c.started_at IS NULL AND c.finished_at IS NULL)
+         WHERE (c.started_at IS NULL AND c.finished_at IS NULL)
            OR c.incarnation = (SELECT replaces FROM r WHERE r.agent = excluded.agent AND r.request_id = excluded.request_id)
          RETURNING agent, request_id)
        SELECT r.n FROM r JOIN started USING (agent, request_id)`,

@@ -101,7 +101,7 @@ export function journalTests(
     expect(await journal.find(key)).toEqual({ ...entryOf('r'), end: okEnd });
   });
 
-  test('a call that this process has started is not started again until it has ended', async () => {
+  test('a call that was started is not started again until it has ended, and then only by one that has read its entry', async () => {
     await using t = await start();
     await using journal = await t.open();
     const key = { agent: 'rosa', requestId: 'r' };
@@ -111,6 +111,7 @@ export function journalTests(
     await expect(again()).rejects.toMatchObject({ code: 'journal_already_started' });
     expect(await journal.find(key)).toMatchObject({ startedAt: 200 });
     await journal.finish(key, okEnd);
+    await expect(again()).rejects.toMatchObject({ code: 'journal_already_started' });
     await journal.start(startedCall('r', { startedAt: 400 }), await journal.find(key));
     expect(await journal.find(key)).toMatchObject({ startedAt: 400 });
   });

@@ -102,9 +102,9 @@ export interface Journal extends AsyncDisposable {
    */
   keep(call: ReceivedCall): Promise<void>;
   /**
-   * Writes the start of a call. Resolves when the entry is fsynced. It replaces the `earlier` entry with the same key that was read. Rejects
-   * with `journal_already_started` if another process has started the call meanwhile, or if this one has and did not finish it. Concurrent
-   * starts share one fsync.
+   * Writes the start of a call. Resolves when the entry is fsynced. It replaces the `earlier` entry with the same key that was read; without
+   * one, only an entry without a start. Rejects with `journal_already_started` if the call has another start, or if this process has started
+   * it and did not finish it. Concurrent starts share one fsync.
    */
   start(call: StartedCall, earlier?: JournalEntry): Promise<void>;
   /**

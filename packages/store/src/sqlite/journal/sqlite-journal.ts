@@ -144,8 +144,9 @@ class SqliteJournal implements Journal {
     return this.#commits.write(() => this.#calls.keep(call, now), { sync: true });
   }
 
-  async start(call: StartedCall): Promise<void> {
+  async start(call: StartedCall, earlier?: JournalEntry): Promise<void> {
     const now = this.#runningMs();
+    if (!earlier && this.find(call)?.wasStarted) throw startedAlready(call);
     const running = this.#runs(call);
     if (running.isStarted) throw startedAlready(call);
     running.isStarted = true;
