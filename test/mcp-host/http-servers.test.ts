@@ -10,7 +10,7 @@ import { lastingPort } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
 import { type HttpEndpoint, startEndpoint } from '../support/mcp-host/http-endpoint.ts';
 import { legacyServer, start } from '../support/mcp-host/http-servers.ts';
-import { call } from '../support/mcp-host/test-host.ts';
+import { call, startTestHost } from '../support/mcp-host/test-host.ts';
 import { toolNamed } from '../support/mcp-host/test-servers.ts';
 
 interface Modern extends AsyncDisposable {
@@ -198,3 +198,49 @@ it('gets a new session when the server has forgotten the old one', async () => {
   expect(await sum()).toHaveProperty('result');
   expect(relay.requests.at(-1)!.get('mcp-session-id')).not.toBe(forget.session);
 });
+
+it.each(['an error', 'a text under 400'])(
+  'does not begin one session after the other with a server that fails calls and answers ping with %s',
+  async (how) => {
+    const sessions = new Set<string>();
+    await using endpoint = await startEndpoint(async (request) => {
+      if (request.method !== 'POST') return new Response(null, { status: 405 });
+      const { id, method } = (await request.json()) as { id?: number; method: string };
+      const answer = (more: object, headers = {}) =>
+        Response.json({ jsonrpc: '2.0', id, ...more }, { headers });
+      switch (method) {
+        case 'initialize': {
+          const session = `s${sessions.size}`;
+          sessions.add(session);
+          const result = {
+            protocolVersion: '2025-11-25',
+            capabilities: { tools: {} },
+            serverInfo: { name: 'own', version: '1' },
+          };
+          return answer({ result }, { 'mcp-session-id': session });
+        }
+        case 'tools/list':
+          return answer({ result: { tools: [toolNamed('fail')] } });
+        case 'tools/call':
+          return answer({ error: { code: -32602, message: 'wrong' } });
+        default:
+          if (id === undefined) return new Response(null, { status: 202 });
+          return how === 'an error'
+            ? answer({ error: { code: -32600, message: 'unknown' } })
+            : new Response('unknown', { status: 400 });
+      }
+    });
+    await using host = startTestHost({
+      servers: { web: { type: 'http', url: endpoint.url, protocol: 'legacy' } },
+    });
+    await host.seen('server_ready');
+    for (let n = 0; n < 20; n++) expect(await call(host, 'mcp_web__fail')).toHaveProperty('error');
+    await host.seen('server_lost');
+    // The first is lost, and the answer to ping under 400 ends another one by itself.
+    expect(sessions.size).toBeLessThan(4);
+    await vi.waitFor(() => expect(host.servers()[0]).toMatchObject({ state: 'ready' }));
+    for (let n = 0; n < 20; n++)
+      expect(await call(host, 'mcp_web__fail')).toMatchObject({ error: { code: 'invalid_arguments' } });
+    expect(sessions.size).toBeLessThan(4);
+  },
+);

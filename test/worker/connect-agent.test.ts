@@ -60,3 +60,10 @@ test('What an agent of the library needs is named when it is missing.', async ()
     message: expect.stringContaining('signalbox token issue --out /nowhere/rosa.token'),
   });
 });
+
+test('A token in place of its file is refused, and the error does not hold it.', async () => {
+  const secret = 'A'.repeat(43);
+  const refused = await connectAgent(`sbx_rosa~${secret}`).catch((error: unknown) => error);
+  expect(refused).toMatchObject({ code: 'usage', message: expect.stringContaining('tokenFile is a token') });
+  expect(JSON.stringify(refused) + String(refused)).not.toContain(secret);
+});

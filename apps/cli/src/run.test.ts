@@ -49,6 +49,18 @@ test.each([
   expect(stderr).toContain(answer);
 });
 
+test('A token that stands where a file, an address or a command is wanted is not printed.', async () => {
+  const secret = 'A'.repeat(43);
+  const token = `sbx_rosa~${secret}`;
+  for (const line of [`ps --token-file ${token}`, `ps --url ${token}`, token, `ps --json --url ${token}`]) {
+    const { code, stdout, stderr } = await ran(line.split(' '));
+    expect(code).toBe(2);
+    expect(stdout + stderr).not.toContain(secret);
+  }
+  const { stderr } = await ran(['ps', '--token-file', token]);
+  expect(stderr).toContain('a token was given in place of the file that holds it');
+});
+
 test('An unknown command and an unknown option are answered with the nearest name and exit code 2.', async () => {
   const command = await ran(['tolos', 'list']);
   expect(command).toMatchObject({ code: 2, stdout: '' });

@@ -106,20 +106,24 @@ export async function reportFailure(thrown: unknown, argv: readonly string[]): P
     { failureText },
     { exitCodeOf },
     { snakeKeys },
+    { withoutTokens },
   ] = await Promise.all([
     import('@signalbox/protocol/signalbox-error'),
     import('@signalbox/daemon/supervisor'),
     import('./terminal/failure-text.ts'),
     import('./terminal/exit-codes.ts'),
     import('./terminal/output.ts'),
+    import('@signalbox/protocol/names'),
   ]);
   const [error, ...later] = failuresOf(thrown);
-  const failure = supervisor.failureOf(
+  const whole = supervisor.failureOf(
     error instanceof CommandLineError
       ? new SignalboxError('usage', error.message, { details: { hint: error.hint } })
       : error,
   );
-  if (later.length > 0) failure.also = later.map(messageOf);
+  if (later.length > 0) whole.also = later.map(messageOf);
+  // People write a token where its file is wanted, and the CLI of an agent keeps what its worker says.
+  const failure = JSON.parse(withoutTokens(JSON.stringify(whole))) as typeof whole;
   if (supervisor.isSupervised()) {
     await supervisor.reportToSupervisor({ failure });
     if (process.connected) process.disconnect();

@@ -1,5 +1,5 @@
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
-import { parseTokenFile, type TokenFile, tokenFileFault } from '@signalbox/protocol/names';
+import { parseTokenFile, type TokenFile, tokenFileFault, withoutTokens } from '@signalbox/protocol/names';
 import { messageOf, SignalboxError } from '@signalbox/protocol/signalbox-error';
 
 /** A file that is longer is none of ours: a token and some addresses are much shorter. */
@@ -17,6 +17,10 @@ export function readTokenFile(file: string): TokenFile {
   try {
     text = textOf(file);
   } catch (cause) {
+    if (withoutTokens(file) !== file)
+      throw new SignalboxError('usage', 'a token was given in place of the file that holds it', {
+        details: { hint: 'write the token to a file that only you can read, and name that file' },
+      });
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
     const message =
       code === 'ENOENT'

@@ -30,17 +30,19 @@ const probeMs = 10_000;
 const pingMs = 10_000;
 const subscriptionEnded = 'the server ended the stream of change notices';
 
-/** A fact about an HTTP server that is kept for its next connection. */
-export interface KnownRevision {
-  /** True if the server was reached only without the question for its revision. */
+/** The facts about a server that are kept for its next connection. */
+export interface KnownServer {
+  /** True if it is behind HTTP, and was reached only without the question for its revision. */
   isLegacy: boolean;
+  /** Says whether it refuses `ping` in a new session; absent until it has refused one. */
+  refusesPing?: boolean;
 }
 
 /** The bounds, the access and the callbacks of a connection to a server. */
 export interface ConnectOptions extends RequestLimits, ClientEvents, ClientQuestions {
   /** Monotonic milliseconds. */
   now: () => number;
-  revision: KnownRevision;
+  known: KnownServer;
   /** Returns the questions that a session for the clients of one agent declares. */
   declaredFor: (client: Record<string, unknown> | undefined) => Declared;
   /** Makes the questions of such a session. */
@@ -116,10 +118,11 @@ async function connectStdio(
   if (client.getProtocolEra() === 'modern') refuseRequests(transport, options.onNoise);
   client.autoOpenedSubscription?.closed.then(() => loss.lose(transport.end ?? subscriptionEnded));
   const { questions } = options;
-  const check = new SessionCheck(loss, namesSession);
+  const check = new SessionCheck(loss, namesSession, () => client.ping({ timeout: pingMs }), options.known);
   const legacyCalls = new LegacyCalls(transport, (words) => {
-    if (isAboutSession(words)) void check.ask(() => client.ping({ timeout: pingMs }));
+    if (isAboutSession(words)) void check.ask();
   });
+  if (client.getProtocolEra() !== 'modern') void check.begin();
   return new SdkConnection(client, transport, loss, {
     limits,
     questions,
@@ -133,13 +136,13 @@ async function connectStdio(
  * asked once more in the older way: many servers answer the unknown question with an error of their own, or not at all.
  */
 async function connectHttp(config: HttpServerConfig, options: ConnectOptions): Promise<ServerConnection> {
-  const { revision, signal, now } = options;
+  const { known, signal, now } = options;
   if (config.protocol === 'legacy') return openHttp(config, 'legacy', options);
-  if (revision.isLegacy) {
+  if (known.isLegacy) {
     // The server may have become newer since, so the start after a failed one asks again.
-    revision.isLegacy = false;
+    known.isLegacy = false;
     const connection = await openHttp(config, 'legacy', options);
-    revision.isLegacy = true;
+    known.isLegacy = true;
     return connection;
   }
   const began = now();
@@ -152,7 +155,7 @@ async function connectHttp(config: HttpServerConfig, options: ConnectOptions): P
     const connection = await openHttp(config, 'legacy', { ...options, timeoutMs }).catch((second) => {
       throw second instanceof UnansweredHandshake ? bothFailed(error, second) : second;
     });
-    revision.isLegacy = true;
+    known.isLegacy = true;
     return connection;
   }
 }
@@ -176,7 +179,8 @@ async function openHttp(
   options: ConnectOptions,
 ): Promise<ServerConnection> {
   const loss = new SessionLoss();
-  const check = new SessionCheck(loss, refusesSession);
+  const ping = () => client.ping({ timeout: pingMs });
+  const check = new SessionCheck(loss, refusesSession, ping, options.known);
   let refusal: SignalboxError | undefined;
   const connections = lazyUpstreamFetch();
   const transport = httpTransport(
@@ -192,7 +196,7 @@ async function openHttp(
         options.onToolsChanged();
         options.onMcpContentChanged();
       },
-      onSessionDoubted: () => void check.ask(() => client.ping({ timeout: pingMs })),
+      onSessionDoubted: () => void check.ask(),
       onUnauthorized: (error) => {
         refusal = error;
         // A missing scope concerns a single request, which may need more than the others.
@@ -227,6 +231,7 @@ async function openHttp(
   deliverProgressFirst(transport);
   if (client.getProtocolEra() === 'modern') refuseRequests(transport, options.onNoise);
   client.autoOpenedSubscription?.closed.then(() => loss.lose(subscriptionEnded));
+  if (transport.sessionId !== undefined) void check.begin();
   return new SdkConnection(client, endpoint, loss, {
     limits: listLimitsOf(config),
     questions: options.questions,

@@ -27,23 +27,45 @@ export class SessionLoss {
 export class SessionCheck {
   readonly #loss: SessionLoss;
   readonly #saysUnknown: (failure: Failure) => boolean;
+  readonly #ping: () => Promise<unknown>;
+  readonly #known: { refusesPing?: boolean };
   #isAsking = false;
 
   /** `saysUnknown` returns true for a failure of `ping` that means that the session is unknown. */
-  constructor(loss: SessionLoss, saysUnknown: (failure: Failure) => boolean) {
+  constructor(
+    loss: SessionLoss,
+    saysUnknown: (failure: Failure) => boolean,
+    ping: () => Promise<unknown>,
+    known: { refusesPing?: boolean },
+  ) {
     this.#loss = loss;
     this.#saysUnknown = saysUnknown;
+    this.#ping = ping;
+    this.#known = known;
   }
 
-  /** Asks by `ping`, unless an answer is awaited already. */
-  async ask(ping: () => Promise<unknown>): Promise<void> {
-    if (this.#isAsking || this.#loss.isLost) return;
+  /** Asks by `ping`, unless an answer is awaited already, or the server refuses that in each session. */
+  async ask(): Promise<void> {
+    if (this.#loss.isLost || this.#known.refusesPing) return;
+    if (!(await this.#isRefused())) return;
+    this.#known.refusesPing = false;
+    this.#loss.lose('the server does not know the session any more');
+  }
+
+  /** Asks in a new session if an earlier one was lost: whoever calls a tool could end one session after the other otherwise. */
+  async begin(): Promise<void> {
+    if (this.#known.refusesPing !== false) return;
+    this.#known.refusesPing = await this.#isRefused();
+  }
+
+  async #isRefused(): Promise<boolean> {
+    if (this.#isAsking) return false;
     this.#isAsking = true;
     try {
-      await ping();
+      await this.#ping();
+      return false;
     } catch (thrown) {
-      if (this.#saysUnknown(failureOf(thrown)))
-        this.#loss.lose('the server does not know the session any more');
+      return this.#saysUnknown(failureOf(thrown));
     } finally {
       this.#isAsking = false;
     }

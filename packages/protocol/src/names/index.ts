@@ -9,4 +9,5 @@ export {
   parseTokenFile,
   type TokenFile,
   tokenFileFault,
+  withoutTokens,
 } from './token-text.ts';

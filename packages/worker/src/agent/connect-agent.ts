@@ -20,6 +20,7 @@ import {
   type TokenFile,
   type Tool,
   tokenFileFault,
+  withoutTokens,
 } from '@signalbox/protocol';
 import type { CallResult } from '../executor/call-result.ts';
 import { type ExecutorOptions, McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
@@ -104,6 +105,11 @@ export async function connectAgent(given: string | AgentOptions = {}): Promise<A
 }
 
 async function readTokenFile(file: string): Promise<TokenFile> {
+  if (withoutTokens(file) !== file)
+    throw usage(
+      'tokenFile is a token',
+      'write the token to a file that only you can read, and name that file',
+    );
   let text: string;
   try {
     text = await readFile(file, 'utf8');

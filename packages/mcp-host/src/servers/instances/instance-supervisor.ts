@@ -68,7 +68,7 @@ export class InstanceSupervisor implements CallTarget, StartTarget {
   readonly declared: Declared;
   readonly questions: QuestionCounts;
   readonly redact: (text: string) => string;
-  readonly revision = { isLegacy: false };
+  readonly known: StartTarget['known'] = { isLegacy: false };
   readonly redactResult: ResultRedactor | undefined;
 
   readonly #deps: ServerDeps;

@@ -11,7 +11,7 @@ import { type Declared, declaredBy } from '../../questions/askable.ts';
 import type { QuestionCounts } from '../../questions/question-counts.ts';
 import { ServerQuestions } from '../../questions/server-questions.ts';
 import { RemoteConnection } from '../../remote/remote-connection.ts';
-import { type ConnectOptions, connectServer, type KnownRevision } from '../../sdk/connect-server.ts';
+import { type ConnectOptions, connectServer, type KnownServer } from '../../sdk/connect-server.ts';
 import { failureOf } from '../../sdk/sdk-failure.ts';
 import type { Authorizer } from '../../server-auth/index.ts';
 import type { ServerConnection } from '../../server-connection.ts';
@@ -84,7 +84,7 @@ export interface StartTarget extends InstanceIdentity {
   /** Takes the secrets of the server's configuration out of a text. */
   readonly redact: (text: string) => string;
   /** Remembered from one start to the next. */
-  readonly revision: KnownRevision;
+  readonly known: KnownServer;
   /** True if it has run before: its start comes before those of servers that have not. */
   readonly wasReady: boolean;
 }
@@ -206,7 +206,7 @@ async function makeDataFolder(path: string): Promise<void> {
 }
 
 function connectOptions(
-  { name, instance, config, authorizer, redact, revision, declared, questions: counts }: StartTarget,
+  { name, instance, config, authorizer, redact, known, declared, questions: counts }: StartTarget,
   { tuning, now, log, onProcess, waiting }: ServerDeps,
   { signal, onToolsChanged, onMcpContentChanged, onResourceUpdated, onLogMessage, ...events }: StartEvents,
 ): ConnectOptions {
@@ -238,7 +238,7 @@ function connectOptions(
     onLogMessage,
     timeoutMs: config.startTimeoutMs ?? tuning.startMs,
     now,
-    revision,
+    known,
     process: {
       ...tuning,
       now,
