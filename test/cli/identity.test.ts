@@ -26,7 +26,7 @@ test('The operator token in the data directory is used, but never in a shell tha
   });
 });
 
-test('token issue --out writes a private file and replaces one only with --force.', async () => {
+test('token issue --out writes a private file and replaces only a token, with --force.', async () => {
   await using broker = await startTestBroker();
   const file = join(broker.dataDir, 'made', 'a.token');
   await mkdir(join(broker.dataDir, 'made'));
@@ -56,6 +56,13 @@ test('token issue --out writes a private file and replaces one only with --force
   expect((await signalbox([...issue, '--force', ...at])).code).toBe(0);
   expect(await readFile(file, 'utf8')).not.toBe(text);
   expect((await stat(file)).mode & 0o777).toBe(0o600);
+  const settings = join(broker.dataDir, 'config.toml');
+  writeFileSync(settings, 'model = "small"\n');
+  const other = await signalbox([...issue.slice(0, -1), settings, '--force', ...at]);
+  expect(jsonOf(other)).toMatchObject({
+    error: { code: 'usage', message: `${settings} holds something else than a token` },
+  });
+  expect(await readFile(settings, 'utf8')).toBe('model = "small"\n');
 });
 
 test('A worker with a broken token file ends at once, with the file and the cure, and prints nothing of the token.', async () => {

@@ -48,6 +48,9 @@ export async function withClient<T>(
   } catch (error) {
     // A token can be revoked at any time, not only before the connection.
     throw withConnectionHint(error, connection);
+  } finally {
+    // The client ends its connection itself.
+    waits[Symbol.dispose]();
   }
 }
 

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import {
   type IssuedToken,
@@ -212,7 +212,18 @@ function nextCommand({ agent, role, approves }: Pick<IssuedToken, 'agent' | 'rol
 
 /** Throws `usage` if a file exists that must not be replaced. */
 function checkFree(file: string, force: boolean): void {
-  if (!force && existsSync(file)) throw exists(file);
+  if (!existsSync(file)) return;
+  if (!force) throw exists(file);
+  if (statSync(file).isFile() && !mayBeToken(readFileSync(file, 'utf8')))
+    throw new SignalboxError('usage', `${file} holds something else than a token`, {
+      details: { hint: '--force replaces only a token file; choose another file, or remove this one' },
+    });
+}
+
+/** Tells whether a text may be that of a token file, perhaps a broken one: at most an address and a token, each on a line of its own. */
+function mayBeToken(text: string): boolean {
+  const lines = text.trim().split(/\r?\n/);
+  return lines.length <= 2 && !lines.some((line) => /\s/.test(line));
 }
 
 /** Writes the text of a token file (0600). With `force` an existing file is replaced. Rejects with `usage`. */

@@ -50,7 +50,9 @@ export async function brokerFinding(
       return ok('none runs here, so no message was tried; signalbox up starts one');
     case 'failed': {
       const { error, pid } = reached;
-      if (pid === undefined) return failureFinding(error, 'start one with: signalbox up');
+      // Nothing is wrong with a broker that this command does not know how to ask.
+      const isUnasked = error instanceof SignalboxError && error.code === 'usage';
+      if (pid === undefined || isUnasked) return failureFinding(error, 'start one with: signalbox up');
       return failed(
         `process ${pid} should be the broker, and it could not be used: ${messageOf(error)}`,
         `look at its log; if it does not answer, end it with: kill ${pid}`,
