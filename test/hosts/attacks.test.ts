@@ -134,12 +134,15 @@ test('A host stores nothing at the orchestrator but replies to its requests.', a
 
 test('A reply that comes after the deadline of its call reaches nobody, and the next call is answered.', async () => {
   const { promise: replied, resolve: reply } = Promise.withResolvers<void>();
-  answer = async ({ signal }) => {
-    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  answer = async () => {
+    // The clocks of both sides differ by the way between them.
+    await ended;
     queueMicrotask(reply);
     return { result: { content: [{ type: 'text', text: 'late' }] } };
   };
   expect(await paint({}, 'mcp_hasty__paint')).toMatch(/tool_timeout|outcome_unknown/);
+  end();
   await replied;
   answer = () => ({ result: { content: [{ type: 'text', text: 'in time' }] } });
   expect(await paint()).toContain('in time');
