@@ -37,7 +37,9 @@ it.runIf(process.platform === 'linux')(
     const obedient = await startShell(wait, mark);
     const stubborn = await startShell("trap '' TERM; echo up; while :; do sleep 1000; done", mark);
     const longer = await startShell(wait, `${mark}0`);
-    const host = await startShell(`${markVariable}=${randomUUID()} sleep 1000 & echo up; wait`, mark);
+    // The child says that it is there: before its exec it has the environment of its parent.
+    const hosted = `${markVariable}=${randomUUID()} sh -c "echo up; exec sleep 1000" & wait`;
+    const host = await startShell(hosted, mark);
     const onTerminal = `${markVariable}=${mark} sh -c "echo up; exec sleep 1000"`;
     // The program `script` has no terminal itself, and ends with the shell that it gives one.
     const terminal = await startShell(`exec script -qefc '${onTerminal}' /dev/null`, randomUUID());
