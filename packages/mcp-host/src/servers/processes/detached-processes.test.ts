@@ -26,14 +26,23 @@ function endGroup({ pid }: ChildProcess): void {
   }
 }
 
+/** Resolves with the start time of a process that begins after another one. */
+async function laterStart(than: string): Promise<string> {
+  for (;;) {
+    const { child, start } = await startShell('echo up; exec sleep 1000', randomUUID());
+    endGroup(child);
+    if (Number(start.split(' ')[1]) > Number(than.split(' ')[1])) return start;
+  }
+}
+
 it.runIf(process.platform === 'linux')(
   'ends a process that has the whole mark, and none that began earlier, has a terminal, has another mark, or runs another host',
   async () => {
     const mark = randomUUID();
     const wait = 'echo up; exec sleep 1000';
     const earlier = await startShell(wait, mark);
-    const [boot, ticks] = earlier.start.split(' ');
-    const ended = { server: 'files', mark, start: `${boot} ${Number(ticks) + 1}` };
+    // Start times count hundredths of a second, in which a shell may be up.
+    const ended = { server: 'files', mark, start: await laterStart(earlier.start) };
     const obedient = await startShell(wait, mark);
     const stubborn = await startShell("trap '' TERM; echo up; while :; do sleep 1000; done", mark);
     const longer = await startShell(wait, `${mark}0`);
