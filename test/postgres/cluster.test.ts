@@ -81,7 +81,7 @@ describe.skipIf(serverUrl === undefined)('The brokers on one schema', () => {
     await using site = await openTwoShares();
     const { one, other, schema } = site;
     await one.cluster.take('bob');
-    // What is written is copied, so that a broker can be imitated that dies between its commit and its notification.
+    // The copy of a written row imitates a broker that dies between its commit and its notification.
     await schema.sql(`CREATE TABLE @written (LIKE @wake);
       CREATE FUNCTION @copy() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO @written VALUES (NEW.*); RETURN NULL; END';
       CREATE TRIGGER copy AFTER INSERT ON @wake FOR EACH ROW EXECUTE FUNCTION @copy()`);

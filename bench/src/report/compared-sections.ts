@@ -53,8 +53,8 @@ export function postgresSection(report: MessagesReport, told: readonly PeerFacts
   const others = report.peers.filter(({ name }) => !told.some((peer) => peer.name === name));
   const parts = [
     `The work is that of [Messages](#messages); *8×8* are 8 clients at one inbox. With two brokers, clients are at one and
-consumers at the other. The queues have no broker. In brackets: the figure of one broker on PostgreSQL, divided by that of
-the row.`,
+consumers at the other. The queues have no broker. In brackets: the figure of one broker on PostgreSQL, divided by that
+of the row.`,
     comparisonTable(report, 'on-postgres'),
     uses(others),
   ];

@@ -44,7 +44,7 @@ export class WaitingNote implements Disposable {
   async #tell(ms: number): Promise<void> {
     const asked = this.#text;
     const text = await textOf(asked);
-    // What is waited for may be over by now, or another thing.
+    // The wait may be over by now, or be for another thing.
     if (asked === undefined || asked !== this.#text) return;
     // A figure that grows is no news.
     const news = text?.replace(/\d+/g, '');

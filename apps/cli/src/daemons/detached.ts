@@ -24,7 +24,8 @@ const longestLog = 10 * 1024 * 1024;
 
 /**
  * Starts `signalbox up` with the same options, and returns when all is ready. It goes on without this process and its terminal, and logs
- * into its data directory. What servers do meanwhile is told on standard error, after `starting`. Rejects with the failure that the command reports, or with its end.
+ * into its data directory. Standard error shows `starting`, and then the states of servers. Rejects with the failure that the command
+ * reports, or with its end.
  */
 export async function upDetached(
   { dataDir, where }: { dataDir: string; where: readonly string[] },

@@ -58,7 +58,7 @@ export function withOtherProgram(error: unknown, dataDir: string, label?: string
   if (!(error instanceof SignalboxError)) return error;
   const program = alone[error.code];
   if (program === undefined) return error;
-  // What `signalbox up` does not keep is known by its file only.
+  // A process that `signalbox up` does not keep is known only by its file.
   const isKept = label === undefined && runningBroker(dataDir)?.supervisor_pid !== undefined;
   const holder = isKept ? holderOf(dataDir) : undefined;
   const which = label === undefined ? program : `an orchestrator --host ${label}`;

@@ -2,7 +2,7 @@ import type { DeadLetter } from '@signalbox/client/operator';
 import { expect, test } from 'vitest';
 import { readBehind } from './dead-letters.ts';
 
-/** So many dead letters, and the pages of them that were read behind the first one. */
+/** Returns `count` dead letters, and the pages of them that were read behind the first one. */
 function letters(count: number) {
   const all = Array.from({ length: count }, (_, at) => ({ seq: at + 1 }) as DeadLetter);
   const asked: number[] = [];

@@ -5,7 +5,7 @@ import { messageOf, SignalboxError } from '@signalbox/protocol/signalbox-error';
 /** A file that is longer is none of ours: a token and some addresses are much shorter. */
 const maxBytes = 64 * 1024;
 
-/** What keeps a file from being read, by the code of the failure. */
+/** The reasons why a file cannot be read, by the code of the failure. */
 const readFaults: Readonly<Record<string, string>> = {
   EISDIR: 'is a folder',
   EACCES: 'may not be read by this user',

@@ -52,7 +52,7 @@ export class SessionCheck {
     this.#loss.lose('the server does not know the session any more');
   }
 
-  /** Asks in a new session if an earlier one was lost: whoever calls a tool could end one session after the other otherwise. */
+  /** Asks in a new session if an earlier one was lost. Otherwise callers of a tool could end one session after the other. */
   async begin(): Promise<void> {
     if (this.#known.refusesPing !== false) return;
     this.#known.refusesPing = await this.#isRefused();

@@ -77,7 +77,7 @@ export interface Mark {
   confirmed(): void;
 }
 
-/** What a transaction means for those who remember rows. */
+/** Tells those who remember rows what they may keep after a transaction. */
 export interface TransactionNotes {
   /**
    * True if the transaction changes no rows that somebody remembers, or if they note its changes. After every other one they must read the

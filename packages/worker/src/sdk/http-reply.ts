@@ -3,7 +3,7 @@ import type { HttpRefusal } from './http-refusal.ts';
 
 export type RequestId = string | number;
 
-/** Whether a client takes a stream of events, besides JSON or alone. */
+/** The way in which a client takes a stream of events: not at all, besides JSON, or alone. */
 export type EventsTaken = 'none' | 'also' | 'only';
 
 /** The answer to one JSON-RPC request, wherever it goes. */
