@@ -3,18 +3,15 @@ import type { AuditEvent } from '@signalbox/store';
 import { auditEvent } from '../audit-event.ts';
 import type { Caller } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
-import type { Outcome } from './outcome.ts';
+import { forOrchestrators, type Outcome } from './outcome.ts';
 
 /** Handles `audit`: records the reports of an orchestrator, with the time of the broker. */
 export async function audit(
-  { request_id, batch, events }: AuditFrame,
+  { type, request_id, batch, events }: AuditFrame,
   { sender, token }: Pick<Caller, 'sender' | 'token'>,
   { audit: log, now }: Pick<FrameDeps, 'audit' | 'now'>,
 ): Promise<Outcome> {
-  if (sender.role !== 'orchestrator') {
-    const message = `'audit' is for orchestrators, and your role is '${sender.role}'`;
-    return { refusal: { code: 'forbidden', message, field: 'type' } };
-  }
+  if (sender.role !== 'orchestrator') return { refusal: forOrchestrators(type, sender.role) };
   const at = now();
   await log.recordBatch(
     { from: sender.agent, id: batch },

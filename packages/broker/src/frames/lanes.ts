@@ -11,7 +11,7 @@ import {
 import { judgeDeliver } from '../auth/role-policy.ts';
 import type { Caller } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
-import { badField, type Outcome } from './outcome.ts';
+import { badField, forOrchestrators, type Outcome } from './outcome.ts';
 
 /** Handles `serve_lanes`: notes where an orchestrator takes calls. */
 export function serveLanes(
@@ -19,12 +19,12 @@ export function serveLanes(
   caller: Caller,
   { lanes }: Pick<FrameDeps, 'lanes'>,
 ): Outcome {
-  const refusal = refuseOthers(type, caller);
-  if (refusal) return refusal;
+  const { role } = caller.sender;
+  if (!servesCalls(role)) return { refusal: forOrchestrators(type, role) };
   if (path !== undefined && !path.startsWith('/'))
     return { refusal: badField('path', 'it must be the absolute path of a Unix socket') };
   // The orchestrator without a label opens what it is given. Only a host that the broker sees on this machine may name a socket of it.
-  if (caller.sender.role === hostRole && !caller.isOnUnixSocket) return undefined;
+  if (role === hostRole && !caller.isOnUnixSocket) return undefined;
   lanes.serve(caller, path);
   return undefined;
 }
@@ -50,14 +50,8 @@ export function laneCalls(
   caller: Caller,
   { lanes }: Pick<FrameDeps, 'lanes'>,
 ): Outcome {
-  const refusal = refuseOthers(type, caller);
-  if (refusal) return refusal;
+  const { role } = caller.sender;
+  if (!servesCalls(role)) return { refusal: forOrchestrators(type, role) };
   lanes.report(caller, { begun, calls });
   return undefined;
-}
-
-function refuseOthers(type: string, { sender: { role } }: Caller): Outcome {
-  if (servesCalls(role)) return undefined;
-  const message = `'${type}' is for orchestrators, and your role is '${role}'`;
-  return { refusal: { code: 'forbidden', message, field: 'type' } };
 }

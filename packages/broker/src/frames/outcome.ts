@@ -18,6 +18,12 @@ export type Outcome =
   /** The connection's later frames are handled before this outcome is known. */
   | { later: Promise<Outcome> };
 
+/** Refuses a frame that only orchestrators may send. */
+export function forOrchestrators(type: string, role: string): Refusal {
+  const message = `'${type}' is for orchestrators, and your role is '${role}'`;
+  return { code: 'forbidden', message, field: 'type' };
+}
+
 /** Refuses a frame for a field that breaks a rule, and gives the reason. */
 export function badField(field: string, why: string): Refusal {
   return { code: 'bad_frame', message: `field '${field}': ${why}`, field };
