@@ -6,7 +6,7 @@ import { statementOf } from './database/statement.ts';
 import { isLockTimeout } from './database/store-errors.ts';
 
 /** The version of the tables. */
-export const schemaVersion = 5;
+export const schemaVersion = 6;
 
 const name = 'text COLLATE "C" NOT NULL';
 
@@ -66,12 +66,11 @@ const tables = `
   -- One sequence for all inboxes. Its numbers are drawn while the rows of the inboxes are locked: see inbox-store/batch-loader.ts.
   CREATE SEQUENCE @message_seq;
   -- The sequence of an identity column of an unlogged table would be unlogged, too, and a promoted standby may not be able to read it.
-  CREATE SEQUENCE @wake_id;
   CREATE SEQUENCE @live_id;
   -- What a broker has to look at: an inbox of its that another one has stored messages in, or has taken. In a shared inbox, seq names a
   -- message that may be claimed, and 0 says that any may. A crash of the server empties it.
   CREATE UNLOGGED TABLE @wake (
-    id bigint DEFAULT nextval('@wake_id') PRIMARY KEY, incarnation bigint NOT NULL, inbox ${name}, seq bigint
+    id bigint PRIMARY KEY, incarnation bigint NOT NULL, inbox ${name}, seq bigint
   ) WITH (${busy});
   CREATE INDEX ON @wake (incarnation);
   -- What is told to the holder of an inbox and never stored.
