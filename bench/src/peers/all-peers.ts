@@ -15,8 +15,10 @@ export function peersBeside(before?: URL): readonly Peer[] {
   return [
     ...ours,
     signalboxSocket(),
-    signalboxOnPostgres(1),
-    signalboxOnPostgres(2),
+    ...([1, 2] as const).flatMap((brokers) => [
+      signalboxOnPostgres(brokers),
+      ...(before ? [signalboxOnPostgres(brokers, before)] : []),
+    ]),
     redisStreams('everysec'),
     redisStreams('always'),
     redisStreams('everysec', { dedupe: true }),

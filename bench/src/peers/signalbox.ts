@@ -48,12 +48,17 @@ export function signalbox(durability: 'full' | 'process', before?: URL): Peer {
   };
 }
 
-/** One or two of our brokers with their messages in PostgreSQL. With two, clients are at one of them, and consumers at the other. */
-export function signalboxOnPostgres(brokers: 1 | 2): Peer {
+/**
+ * One or two of our brokers with their messages in PostgreSQL. With two, clients are at one of them, and consumers at the other.
+ * They are those of another checkout if `before` is its root.
+ */
+export function signalboxOnPostgres(brokers: 1 | 2, before?: URL): Peer {
   const isOne = brokers === 1;
+  const harness = before ? harnessOf(before) : thisHarness;
+  const name = isOne ? 'on-postgres' : 'on-postgres-two';
   return {
-    name: isOne ? 'on-postgres' : 'on-postgres-two',
-    title: `Signalbox on PostgreSQL, ${isOne ? 'one broker' : 'two brokers'}`,
+    name: before ? `${name}-before` : name,
+    title: `Signalbox on PostgreSQL, ${isOne ? 'one broker' : 'two brokers'}${before ? ', before' : ''}`,
     receiptMeans: 'fsynced',
     how: `as \`full\`, with the messages in PostgreSQL, whose settings are those of the queues${isOne ? '' : '; clients are at one broker, consumers at the other'}`,
     start: async (dir) => {
@@ -61,7 +66,7 @@ export function signalboxOnPostgres(brokers: 1 | 2): Peer {
       const { facts: database, version } = opened.use(await startPostgresServer(dir));
       const start = async (broker: string) =>
         opened.use(
-          await startProcess(new URL('peers/signalbox-broker-process.ts', thisHarness), {
+          await startProcess(new URL('peers/signalbox-broker-process.ts', harness), {
             dataDir: join(dir, broker),
             postgres: { url: database.url, schema: 'signalbox', broker },
           }),
@@ -70,7 +75,7 @@ export function signalboxOnPostgres(brokers: 1 | 2): Peer {
       const other = isOne ? undefined : await start('other');
       const servers = opened.move();
       return {
-        version: `this repository, ${version}`,
+        version: `${before ? `commit ${await commitOf(before)}` : 'this repository'}, ${version}`,
         facts: {
           ...(facts as Facts),
           database: database.url,
@@ -80,5 +85,6 @@ export function signalboxOnPostgres(brokers: 1 | 2): Peer {
       };
     },
     sides: async () => (await import('./signalbox-sides.ts')).signalboxSides,
+    ...(before && { inOtherCheckout: { harness, name } }),
   };
 }
