@@ -77,7 +77,12 @@ function call(change: Partial<CallRecord>): CallRecord {
 
 test('Where all is fine, nothing needs a person.', () => {
   const quiet = facts({
-    agents: [agent({ oldest_at: now - 9 * minute }), agent({ mail: { unread: 0, held: 0 } })],
+    agents: [
+      agent({ oldest_at: now - 9 * minute }),
+      agent({ mail: { unread: 0, held: 0 } }),
+      // The calls that wait or run are its mail.
+      agent({ roles: ['orchestrator'], mail: { unread: 4, held: 4 }, oldest_at: now - 40 * minute }),
+    ],
     calls: [
       call({ started_at: now - minute, received_at: now - minute }),
       call({ state: 'finished', outcome: 'ok' }),

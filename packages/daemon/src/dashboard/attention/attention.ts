@@ -345,7 +345,8 @@ function clockItems(hold: ClockHold | undefined): AttentionItem[] {
 }
 
 function agentItems(agent: AgentSummary, now: number): AttentionItem[] {
-  const { agent: who, state, roles, mail, failing, failed, oldest_at: since } = agent;
+  const { agent: who, state, roles, failing, failed, oldest_at: since } = agent;
+  const mail = withoutWork(agent);
   const link = `/agents?agent=${encodeURIComponent(who)}`;
   if (state === 'tools_lost') {
     const what = 'The agent lost its tools, and goes on without them.';
@@ -375,6 +376,12 @@ function agentItems(agent: AgentSummary, now: number): AttentionItem[] {
       }[state as string] ?? `${messages} unread by an agent that is connected.`);
   const level = isPerson || state !== 'offline' ? 'now' : 'soon';
   return [{ id: `mail of ${who}`, level, who, what, since, link }];
+}
+
+/** Returns the mail of an agent without the messages of its calls or turns, which are items of their own when they take too long. */
+function withoutWork({ mail, roles, turns = [] }: AgentSummary): AgentSummary['mail'] {
+  if (!mail || (turns.length === 0 && !roles.includes('orchestrator'))) return mail;
+  return { ...mail, unread: Math.max(0, mail.unread - (mail.held ?? 0)) };
 }
 
 function turnItems({ agent: who, turns = [], mail }: AgentSummary, now: number): AttentionItem[] {
