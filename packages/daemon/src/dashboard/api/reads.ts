@@ -302,7 +302,7 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
   audit: operation({
     method: 'GET',
     needs: admin.audit,
-    meaning: 'Entries of the audit log since a time in epoch milliseconds, oldest first.',
+    meaning: 'The newest entries of the audit log since a time in epoch milliseconds, oldest first.',
     params: z.object({ since: z.coerce.number().int().min(0), limit: count(1000, 200) }),
     run: ({ client }, { since, limit }) =>
       readAudit(client, { since, limit, kinds: ['change', 'refusal', 'loss'] }),

@@ -38,6 +38,9 @@ export function reportOperations() {
           .optional()
           .describe('Only entries of these kinds.'),
         after: wholeNumber(0).optional().describe('Only rows with a higher number.'),
+        before: wholeNumber(1)
+          .optional()
+          .describe('Only rows with a lower number: the last of them, and not the first.'),
         limit: pageLimit(200),
       }),
       result: z.object({ rows: z.array(auditRowSchema()) }),
