@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { queryOrchestrator } from '@signalbox/client/operator';
 import { expect, test } from 'vitest';
 import { cleanEnv, jsonOf, signalboxArgv } from '../support/cli/command-line.ts';
 import { everything, startSite } from '../support/hosts/hosts.ts';
@@ -51,4 +54,40 @@ test('A host that is not there yet has failed nothing and fills no log, and when
   host.kill('SIGKILL');
   await ended;
   await expect.poll(far, { timeout: 30_000 }).toMatchObject({ state: 'away' });
+});
+
+test('A label that the configuration does not name is shown as refused everywhere, and starts no second copies of the servers here.', async () => {
+  await using site = await startSite({
+    mcpServers: { near: everything },
+    roles: { artist: { tools: ['near:echo'] } },
+  });
+  const { directory, run } = site.hub;
+  const at = ['--config', 'signalbox.yaml'];
+  const copies = await run(['orchestrator', ...at, '--host', 'web']);
+  expect(copies).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(
+      /the system on \S+state runs \S*signalbox.yaml, which gives no server to host web\n.*set host: web in the entry/,
+    ),
+  });
+  const web = await site.host('web', { render: everything });
+  const text = 'host web serves render, which hosts.web of the configuration does not name: refused';
+  const status = async () => (await run(['status', ...at])).stdout;
+  await expect.poll(status, { timeout: 30_000 }).toContain(`${text}: signalbox servers`);
+  expect((await run(['servers', ...at])).stdout).toContain(text);
+  expect((await run(['doctor', ...at])).stdout).toContain(text);
+  expect(site.hub.up.stderr()).toContain(text);
+  await expect
+    .poll(web.stderr)
+    .toContain(
+      'no agent gets the tools of render: hosts.web of the configuration of the orchestrator without',
+    );
+  const { servers } = await queryOrchestrator(site.operator, 'orchestrator', { op: 'servers' });
+  expect(servers).toEqual([expect.objectContaining({ name: 'near' })]);
+
+  const file = join(directory, 'signalbox.yaml');
+  const config = JSON.parse(await readFile(file, 'utf8'));
+  await writeFile(file, JSON.stringify({ ...config, hosts: { web: ['render'] } }));
+  await expect.poll(status, { timeout: 30_000 }).not.toContain('refused');
+  await site.stopHost('web');
 });
