@@ -100,6 +100,12 @@ test('A refused call leads to the rule that refused it, and the audit log names 
     return table!.right - last!.right;
   });
   expect(left).toBeLessThan(2);
+  await page.keyboard.press('Escape');
+  await details.waitFor({ state: 'detached' });
+  // Whoever uses the keyboard alone goes on where they were.
+  const focused = await page.evaluate(() => document.activeElement?.textContent);
+  expect(focused).toContain('permission denied');
+  await page.keyboard.press('Enter');
   await details.getByRole('link', { name: 'Explain' }).click();
   await page.getByText('writer may not call counter:echo').waitFor();
   await show(page, here, 'system?part=audit');
