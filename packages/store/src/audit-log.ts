@@ -65,11 +65,15 @@ export interface AuditChain {
   bytes: number;
 }
 
-/** Selects rows that were recorded at or after `since`, and that follow the row with a given number. */
+/**
+ * Selects rows that were recorded at or after `since`, and that follow the row with a given number: the first ones, or with `before` the
+ * last ones before that number.
+ */
 export interface AuditQuery {
   since: number;
   kinds: readonly AuditKind[];
   after?: number;
+  before?: number;
   limit: number;
 }
 

@@ -48,7 +48,7 @@ export async function printAudit(named: string | undefined, flags: AuditFlags): 
     ...tableLines(['LAST', 'AGENT', 'ROLE', 'CODE', 'ABOUT', 'TIMES', 'DETAIL'], cells),
     '',
     more
-      ? `These are the first ${entries.length}, and there are more: raise --limit, or shorten --since.`
+      ? `These are the newest ${entries.length}, and there are more: raise --limit.`
       : count(entries.length, 'row'),
   );
 }

@@ -33,6 +33,7 @@ export async function printTimeline(flags: HistoryFlags): Promise<void> {
   const query = {
     since,
     limit,
+    newest: true,
     ...(about !== undefined && { agent: about }),
     ...(correlation !== undefined && { correlationId: correlation }),
   };
@@ -64,7 +65,7 @@ export async function printTimeline(flags: HistoryFlags): Promise<void> {
   if (more)
     printLines(
       '',
-      `There is more after these ${messageCount(groups)}: raise --limit, or narrow it with --agent.`,
+      `There is more before these ${messageCount(groups)}: raise --limit, or narrow it with --agent.`,
     );
 }
 

@@ -22,33 +22,36 @@ export interface AuditQuery {
   kinds?: readonly AuditEntryKind[];
 }
 
-/** Reads entries of the audit log, oldest first. `more` says whether there are others beyond the limit. */
+/** Reads the newest entries of the audit log in the order of their recording. `more` says whether there are older ones beyond the limit. */
 export async function readAudit(
   client: BrokerClient,
-  { limit, ...query }: AuditQuery & { limit: number },
+  { since, kinds, limit }: AuditQuery & { limit: number },
 ): Promise<{ entries: AuditEntry[]; more: boolean }> {
-  const entries: AuditEntry[] = [];
-  for await (const row of auditRows(client, query, limit + 1)) {
-    entries.push(auditEntrySchema.parse(JSON.parse(row.entry)));
+  const found: AuditRow[] = [];
+  for (let before = Number.MAX_SAFE_INTEGER, isLast = false; !isLast; ) {
+    const wanted = Math.min(auditPageSize, limit + 1 - found.length);
+    const page = { since, kinds: kinds && [...kinds], before, limit: wanted };
+    const { rows } = await client.admin('audit', page);
+    found.unshift(...rows);
+    before = rows[0]?.number ?? 0;
+    isLast = rows.length < wanted || found.length > limit;
   }
-  return { entries: entries.slice(0, limit), more: entries.length > limit };
+  const entries = found.slice(-limit).map(({ entry }) => auditEntrySchema.parse(JSON.parse(entry)));
+  return { entries, more: found.length > limit };
 }
 
 /** Reads rows of the audit log, oldest first. */
 export async function* auditRows(
   client: BrokerClient,
   { since, kinds }: AuditQuery,
-  limit = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<AuditRow> {
   let after = 0;
-  let left = limit;
   for (;;) {
-    const wanted = Math.min(auditPageSize, left);
-    const { rows } = await client.admin('audit', { since, kinds: kinds && [...kinds], after, limit: wanted });
+    const page = { since, kinds: kinds && [...kinds], after, limit: auditPageSize };
+    const { rows } = await client.admin('audit', page);
     yield* rows;
-    left -= rows.length;
     after = rows.at(-1)?.number ?? after;
-    if (rows.length < wanted || left === 0) return;
+    if (rows.length < auditPageSize) return;
   }
 }
 

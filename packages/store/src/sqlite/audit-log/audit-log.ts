@@ -133,14 +133,16 @@ class SqliteAuditLog implements AuditLog {
     });
   }
 
-  async read({ since, kinds, after = 0, limit }: AuditQuery): Promise<AuditRow[]> {
+  async read({ since, kinds, after = 0, before, limit }: AuditQuery): Promise<AuditRow[]> {
     return this.#attempt(() => {
       this.#buffer.flush();
       const found = kinds.flatMap((kind) => {
         const from = Math.max(after, this.#numberBefore(kind, since));
-        return this.#tables[kind].behind.all(from, limit);
+        const { behind, lastBetween } = this.#tables[kind];
+        return before === undefined ? behind.all(from, limit) : lastBetween.all(from, before, limit);
       });
-      return found.sort((a, b) => a.number - b.number).slice(0, limit);
+      found.sort((a, b) => a.number - b.number);
+      return before === undefined ? found.slice(0, limit) : found.slice(-limit);
     });
   }
 
