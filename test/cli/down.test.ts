@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { jsonOf } from '../support/cli/command-line.ts';
+import { jsonOf, signalbox } from '../support/cli/command-line.ts';
 import { broker, type Detached, namedToolsServer, processesOn, project } from '../support/cli/down.ts';
 import { isRunning } from '../support/processes.ts';
 
@@ -41,15 +41,42 @@ test('up --detach tells a person which servers start and which fail meanwhile, o
   const broken = { command: process.execPath, args: ['-e', 'process.exit(3)'] };
   await using site = await project({ broker, mcpServers: { plain, broken } });
   const up = await site.run('up', '--detach');
-  expect(up.stdout).toMatch(/^signalbox up is ready, as process /);
+  expect(up.stdout).toMatch(/^signalbox up is ready, as process .*, 1 tool from 1 of 2 MCP servers\n/);
+  expect(up.stdout).toMatch(/\n {2}not ready: broken; see: signalbox servers/);
   expect(up.stderr).toMatch(/^starting 2 MCP servers from .*signalbox\.yaml: plain, broken …\n/);
   expect(up.stderr).toContain('\nbroken failed to start: ');
+  await site.run('down');
+
+  writeFileSync(join(site.cwd, 'signalbox.yaml'), JSON.stringify({ broker, mcpServers: { broken } }));
+  const none = await site.run('up', '--detach');
+  expect(none.stdout).toMatch(/^signalbox up runs, as process .*, its MCP server is not ready\n/);
   await site.run('down');
 
   rmSync(join(site.cwd, 'signalbox.yaml'));
   const bare = await site.run('up', '--detach', '--data', './state', '--listen', '127.0.0.1:0');
   expect(bare.stderr).toMatch(/^running without MCP servers: there is no signalbox\.yaml here, .*\n$/);
   expect(await site.run('down', '--data', './state')).toMatchObject({ code: 0 });
+});
+
+test('In a folder without a configuration, commands are about the broker of this user and say so, but not for an agent.', async () => {
+  await using site = await project({ broker });
+  rmSync(join(site.cwd, 'signalbox.yaml'));
+  const env = { HOME: site.cwd, XDG_STATE_HOME: join(site.cwd, 'state-home') };
+  const run = (args: string[], more = {}) => signalbox(args, { cwd: site.cwd, env: { ...env, ...more } });
+  const data = join(env.XDG_STATE_HOME, 'signalbox');
+  expect(await run(['status'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('no token to connect with'),
+  });
+  await using ending = new AsyncDisposableStack();
+  ending.defer(async () => void (await run(['down'])));
+  await run(['up', '--detach', '--listen', '127.0.0.1:0']);
+  const listed = await run(['token', 'list']);
+  expect(listed).toMatchObject({ code: 0, stdout: expect.stringContaining('operator') });
+  expect(listed.stderr).toMatch(`this is about the broker on ${data}: there is no signalbox.yaml here`);
+  const agents = await run(['token', 'list'], { SIGNALBOX_AGENT: 'rosa' });
+  expect(agents).toMatchObject({ code: 2, stderr: expect.stringContaining('no token to connect with') });
+  expect((await run(['down'])).stdout).toContain(`ended signalbox up on ${data}`);
 });
 
 test('A second broker, orchestrator, bridge or up beside a running up says which process it is, since when, and what to do.', async () => {
