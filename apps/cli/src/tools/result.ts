@@ -1,6 +1,10 @@
+import { queryOrchestrator } from '@signalbox/client/operator';
 import { replyError } from '@signalbox/client/operator/internal';
 import { type CallStatus, SignalboxError, toolErrorCodes } from '@signalbox/protocol';
-import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
+import { withClient } from '../connection/connected-client.ts';
+import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
+import { requireKnownAgent } from '../messages/why-waiting.ts';
+import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { exitCodeOf, exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printLines } from '../terminal/output.ts';
 import { printResult } from './print-result.ts';
@@ -17,10 +21,18 @@ export interface ToolsResultFlags extends ToolsFlags {
  */
 export async function callResult(requestId: string, { of, ...flags }: ToolsResultFlags): Promise<void> {
   checkRequestId(requestId);
-  const status = await askOrchestrator(flags, {
-    op: 'status',
-    request_id: requestId,
-    ...(of !== undefined && { as_agent: of }),
+  const status = await withClient(flags, async (connected) => {
+    using withdrawal = withdrawOnSignal();
+    const query = {
+      op: 'status' as const,
+      request_id: requestId,
+      ...(of !== undefined && { as_agent: of }),
+    };
+    const options = { signal: withdrawal.signal };
+    const orchestrator = await orchestratorOf(connected, flags);
+    const found = await queryOrchestrator(connected.client, orchestrator, query, options);
+    if (of !== undefined && found.state === 'unknown') await requireKnownAgent(connected, of, flags);
+    return found;
   });
   if (status.state === 'finished') return printFinished(status, flags);
   process.exitCode = status.state === 'unknown' ? exitCodes.failed : exitCodes.retryable;
