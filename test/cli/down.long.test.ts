@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tempDir } from '@signalbox/testing';
@@ -77,9 +77,15 @@ test('up --detach tells a person which servers start and which fail meanwhile, o
   const broken = { command: process.execPath, args: ['-e', 'process.exit(3)'] };
   await using site = await project({ broker, mcpServers: { plain, broken } });
   const up = await site.run('up', '--detach');
-  expect(up.stdout).toMatch(/^signalbox up is ready, as process /);
+  expect(up.stdout).toMatch(/^signalbox up is ready, as process .*, 1 tool from 1 of 2 MCP servers\n/);
+  expect(up.stdout).toMatch(/\n {2}not ready: broken; see: signalbox servers/);
   expect(up.stderr).toMatch(/^starting 2 MCP servers from .*signalbox\.yaml: plain, broken …\n/);
   expect(up.stderr).toContain('\nbroken failed to start: ');
+  await site.run('down');
+
+  writeFileSync(join(site.cwd, 'signalbox.yaml'), JSON.stringify({ broker, mcpServers: { broken } }));
+  const none = await site.run('up', '--detach');
+  expect(none.stdout).toMatch(/^signalbox up runs, as process .*, its MCP server is not ready\n/);
   await site.run('down');
 
   rmSync(join(site.cwd, 'signalbox.yaml'));

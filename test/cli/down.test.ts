@@ -1,7 +1,7 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { jsonOf } from '../support/cli/command-line.ts';
+import { jsonOf, signalbox } from '../support/cli/command-line.ts';
 import { broker, type Detached, namedToolsServer, processesOn, project } from '../support/cli/down.ts';
 import { isRunning } from '../support/processes.ts';
 
@@ -35,6 +35,27 @@ test('up --detach returns when all is ready, and down ends it with all its proce
   expect(ended.ended).toEqual(expect.arrayContaining([up.pid, up.broker.pid, up.orchestrator.pid]));
   expect([up.pid, ...running].filter(isRunning)).toEqual([]);
   expect(await site.run('down', '--data', './state')).toMatchObject({ code: 0 });
+});
+
+test('In a folder without a configuration, commands are about the broker of this user and say so, but not for an agent.', async () => {
+  await using site = await project({ broker });
+  rmSync(join(site.cwd, 'signalbox.yaml'));
+  const env = { HOME: site.cwd, XDG_STATE_HOME: join(site.cwd, 'state-home') };
+  const run = (args: string[], more = {}) => signalbox(args, { cwd: site.cwd, env: { ...env, ...more } });
+  const data = join(env.XDG_STATE_HOME, 'signalbox');
+  expect(await run(['status'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('no token to connect with'),
+  });
+  await using ending = new AsyncDisposableStack();
+  ending.defer(async () => void (await run(['down'])));
+  await run(['up', '--detach', '--listen', '127.0.0.1:0']);
+  const listed = await run(['token', 'list']);
+  expect(listed).toMatchObject({ code: 0, stdout: expect.stringContaining('operator') });
+  expect(listed.stderr).toMatch(`this is about the broker on ${data}: there is no signalbox.yaml here`);
+  const agents = await run(['token', 'list'], { SIGNALBOX_AGENT: 'rosa' });
+  expect(agents).toMatchObject({ code: 2, stderr: expect.stringContaining('no token to connect with') });
+  expect((await run(['down'])).stdout).toContain(`ended signalbox up on ${data}`);
 });
 
 test('A second broker, orchestrator, bridge or up beside a running up says which process it is, since when, and what to do.', async () => {

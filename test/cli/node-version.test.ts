@@ -6,19 +6,23 @@ import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { cleanEnv } from '../support/cli/command-line.ts';
 
+const root = fileURLToPath(new URL('../../', import.meta.url));
 const bin = fileURLToPath(new URL('../../apps/cli/bin/signalbox.js', import.meta.url));
 
-/** Runs the installed command under a Node that says it has that version. */
-async function runBinOn(version: string): Promise<{ code: number; stdout: string; stderr: string }> {
+/** Runs the installed command, or another program, under a Node that says it has that version. */
+async function runBinOn(
+  version: string,
+  program: readonly string[] = [bin, '--version'],
+): Promise<{ code: number; stdout: string; stderr: string }> {
   await using directory = await tempDir();
   const preload = join(directory.path, 'version.cjs');
   await writeFile(
     preload,
     `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } });`,
   );
-  const argv = ['--require', preload, bin, '--version'];
+  const argv = ['--require', preload, ...program];
   return await new Promise((resolve) => {
-    const child = execFile(process.execPath, argv, { env: cleanEnv() }, (_, stdout, stderr) =>
+    const child = execFile(process.execPath, argv, { cwd: root, env: cleanEnv() }, (_, stdout, stderr) =>
       resolve({ code: child.exitCode ?? -1, stdout, stderr }),
     );
   });
@@ -42,4 +46,19 @@ test.each(['22.12.0', '24.0.0'])('Node %s runs the command.', async (version) =>
     stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
     stderr: '',
   });
+});
+
+const names = ['broker', 'client', 'daemon', 'mcp-host', 'orchestrator', 'postgres', 'protocol', 'worker'];
+
+test.each(names)('A program that imports @signalbox/%s is told which Node it needs.', async (name) => {
+  const importing = (version: string) =>
+    runBinOn(version, [
+      '--conditions=@signalbox/source',
+      '--input-type=module',
+      ...['--eval', `await import('@signalbox/${name}')`],
+    ]);
+  const old = await importing('20.20.2');
+  expect(old).toMatchObject({ code: 1, stdout: '' });
+  expect(old.stderr).toContain('Error: Signalbox needs Node 22.12 or newer; this is Node 20.20.2\n');
+  expect(await importing('22.12.0')).toEqual({ code: 0, stdout: '', stderr: '' });
 });

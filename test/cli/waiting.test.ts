@@ -165,6 +165,15 @@ test('Mail that an operator holds back is counted for everybody who looks into t
   expect((await rosa('--take')).stdout).toBe(`${told}\n`);
   expect(jsonOf(await rosa('--take', '--json'))).toEqual({ messages: [], held_back: 2 });
   await site.run('release', held!.id);
+  // The newest of both are shown.
+  expect(jsonOf(await site.run('audit', 'change', '--limit', '1', '--json'))).toMatchObject({
+    entries: [{ code: 'hold_released' }],
+    more: true,
+  });
+  expect(jsonOf(await site.run('history', '--limit', '1', '--json'))).toMatchObject({
+    groups: [{ entries: [{ id: json.messages[1]!.id }] }],
+    more: true,
+  });
   expect((await ofRosa()).stdout).toContain('2 messages, still waiting.\n');
   expect(jsonOf(await ofRosa('--json'))).not.toHaveProperty('held_back');
   expect((await read()).data).toMatchObject({ messages: [{ body: 'one' }, { body: 'two' }] });

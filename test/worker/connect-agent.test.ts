@@ -57,13 +57,18 @@ test('What an agent of the library needs is named when it is missing.', async ()
   await expect(connectAgent({ tokenFile: '' })).rejects.toThrow('set SIGNALBOX_TOKEN_FILE');
   await expect(connectAgent('/nowhere/rosa.token')).rejects.toMatchObject({
     code: 'usage',
-    message: expect.stringContaining('signalbox token issue --out /nowhere/rosa.token'),
+    message: expect.stringMatching(
+      /there is no token file \/nowhere\/rosa\.token: an operator makes one with: signalbox token issue --agent NAME --role ROLE --out \/nowhere\/rosa\.token$/,
+    ),
   });
 });
 
 test('A token in place of its file is refused, and the error does not hold it.', async () => {
   const secret = 'A'.repeat(43);
   const refused = await connectAgent(`sbx_rosa~${secret}`).catch((error: unknown) => error);
-  expect(refused).toMatchObject({ code: 'usage', message: expect.stringContaining('tokenFile is a token') });
+  expect(refused).toMatchObject({
+    code: 'usage',
+    message: expect.stringContaining('a token was given in place of the file'),
+  });
   expect(JSON.stringify(refused) + String(refused)).not.toContain(secret);
 });

@@ -1,5 +1,7 @@
 // Frames, their bodies, and the codes and limits of the protocol.
 
+import './node-version.ts';
+
 export type { CancelSignal } from './cancellation.ts';
 export { type BackupManifest, backupFiles, backupManifestSchema } from './wire/admin/backups.ts';
 export { type Hold, holdSubjects, maxHolds } from './wire/admin/holds.ts';
@@ -200,6 +202,7 @@ export {
   parseTokenFile,
   type TokenFile,
   tokenFileFault,
+  tokenFileProblem,
   tokenFileText,
   tokenText,
   withoutTokens,

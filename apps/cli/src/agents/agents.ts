@@ -21,6 +21,7 @@ import { type ConnectedClient, withClient } from '../connection/connected-client
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
+import { askedRole } from '../token/listed-roles.ts';
 import { agentTable, optionalColumns } from './agent-rows.ts';
 import { keptText, turnText } from './turn-text.ts';
 
@@ -54,9 +55,12 @@ export async function listAgents(flags: AgentsFlags): Promise<void> {
       ...(flags.role !== undefined && { role: flags.role }),
     });
     const connections = callers.filter(({ address }) => address !== client.address);
+    const offline = await offlineAgents(connected, flags.role);
+    if (flags.role !== undefined && connections.length === 0 && offline?.agents.length === 0)
+      await askedRole(connected, flags, flags.role);
     return {
       connections,
-      offline: await offlineAgents(connected, flags.role),
+      offline,
       failed: await failedPrograms(connected, flags.role),
       ...(await standstills(connected, connections)),
     };

@@ -22,7 +22,7 @@ export function auditCommand(): Command {
     .addOption(
       timeOption('--since <time>', 'how far back, as in 1h; default 1d, with --export the beginning'),
     )
-    .option('--limit <n>', 'show at most this many rows', countOption, 200)
+    .option('--limit <n>', 'show at most this many rows, the newest', countOption, 200)
     .option('--verify', 'check the whole log, and name the first row that was changed; exit code 1')
     .option('--export', 'print every entry with its hash as a line of JSON');
   withExamples(

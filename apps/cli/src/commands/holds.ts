@@ -66,7 +66,7 @@ function withTargetOptions(command: Command): Command {
     .option('--agent <agent>', 'this agent', agentOption)
     .option('--role <role>', 'all agents in this role', roleOption)
     .option('--tool <pattern>', 'these tools, as SERVER:TOOL, where * stands for any characters: db:*')
-    .option('--all', 'all agents and all tools');
+    .option('--all', 'everything: all agents and all tools');
 }
 
 const legend = `

@@ -6,7 +6,12 @@ import {
   type SearchStart,
   searchedText,
 } from '@signalbox/daemon/config/internal';
-import { dataDirectory, localBrokerUrl, operatorToken } from '@signalbox/daemon/data-directory';
+import {
+  dataDirectory,
+  localBrokerUrl,
+  operatorToken,
+  runningAddresses,
+} from '@signalbox/daemon/data-directory';
 import { agentOf, isAddress, mintingPatternOf, SignalboxError } from '@signalbox/protocol';
 import { parseBrokerAddresses } from '@signalbox/protocol/internal';
 import { loadBrokerPlace, othersConfig } from '../config/load-found.ts';
@@ -75,6 +80,11 @@ export async function resolveConnection(
   const start = { ...search, env };
   const named = namedToken(flags, env);
   const known = knownAddress(flags, named, env);
+  const lone = named === undefined && known === undefined ? loneDirectory(flags, start) : undefined;
+  if (lone !== undefined) {
+    warn(`this is about the broker on ${lone}: ${searchedText(env)}`);
+    return await resolveConnection({ ...flags, data: lone }, env, { ...search, warn });
+  }
   // A configuration that nobody named is not needed if the address or the data directory is known.
   const isNeeded = flags.config !== undefined || (known === undefined && flags.data === undefined);
   const read = isNeeded
@@ -146,6 +156,18 @@ function localBroker(flags: ConnectionFlags, { found, config }: ReadConfig): Bro
       ? { by: 'configuration', name: found.file }
       : { by: 'data directory', name: directory };
   return { url: localBrokerUrl(directory, config, { isNamed }), from };
+}
+
+/**
+ * Returns the data directory of a user without a configuration, if a broker runs on it, nothing else says which broker is meant, and the
+ * asker is no agent.
+ */
+function loneDirectory(flags: ConnectionFlags, start: SearchStart): string | undefined {
+  const { env = process.env } = start;
+  if (namesBroker(flags) || hasAgentEnvironment(env) || findConfig(undefined, start)) return undefined;
+  const directory = dataDirectory(undefined, builtInConfig(), env);
+  const { url, socket } = runningAddresses(directory, { isNamed: false });
+  return url === undefined && socket === undefined ? undefined : directory;
 }
 
 /** Says which system a command acts on if it is not that of the configuration here. */

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { BrokerFacts } from '@signalbox/broker/files';
 import { builtInConfig, findConfig } from '@signalbox/daemon/config/internal';
 import { brokerKeeper, dataDirectory, runningBroker } from '@signalbox/daemon/data-directory';
@@ -63,7 +64,7 @@ async function placeOf({ config: named, data }: DownFlags): Promise<{ dataDir: s
 }
 
 function othersSystem(dataDir: string, runs: string, file: string | undefined): SignalboxError {
-  const here = file === undefined ? 'and there is no signalbox.yaml here' : `not ${file}`;
+  const here = file === undefined ? 'and there is no signalbox.yaml here' : `not ${resolve(file)}`;
   return new SignalboxError('other_config', `signalbox up on ${dataDir} runs ${runs}, ${here}`, {
     details: { hint: `to end it all the same: signalbox down --data ${dataDir}` },
   });

@@ -3,6 +3,7 @@ import { findConfig, labelledConfig } from '@signalbox/daemon/config/internal';
 import { dataDirectory, runningBroker } from '@signalbox/daemon/data-directory';
 import { type OrchestratorReport, runOrchestrator, type ServerStart } from '@signalbox/daemon/orchestrator';
 import { isSupervised, reportToSupervisor } from '@signalbox/daemon/supervisor';
+import { readTokenFile } from '@signalbox/daemon/token-file';
 import { hostLabelPattern, SignalboxError } from '@signalbox/protocol';
 import { handedConfig } from '../config/handed-config.ts';
 import { isSameFile, loadFound } from '../config/load-found.ts';
@@ -37,6 +38,8 @@ export interface OrchestratorFlags {
 /** Runs an orchestrator until the process is asked to end or the broker refuses it. */
 export async function orchestratorProcess(flags: OrchestratorFlags): Promise<void> {
   const fault = faultFromEnvironment(process.env);
+  if (flags.host !== undefined && flags.tokenFile !== undefined)
+    readTokenFile(flags.tokenFile, `--host ${checkedLabel(flags.host)}`);
   const found = findConfig(flags.config, { search: !isSupervised() });
   const config = (await handedConfig()) ?? (await loadFound(found));
   const broker = brokerPlace(flags, { found, config });

@@ -43,10 +43,10 @@ export interface DeadChangeFlags extends DeadFlags {
 
 /** Lists messages that were given up. */
 export async function listDead(flags: DeadListFlags): Promise<void> {
-  const found = await withClient(flags, async ({ client }) => {
-    const letters = await listDeadLetters(client, flags);
+  const found = await withClient(flags, async (connected) => {
+    const letters = await listDeadLetters(connected.client, flags);
     if (flags.inbox !== undefined && letters.messages.length === 0)
-      await requireKnownAgent(client, flags.inbox);
+      await requireKnownAgent(connected, flags.inbox, flags);
     return letters;
   });
   if (flags.json) return printJson(found);
@@ -115,11 +115,12 @@ async function changeDead(
   let unawaited: number[] = [];
   const changes = await withClient(
     flags,
-    async ({ client }) => {
+    async (connected) => {
+      const { client } = connected;
       // All are listed before the first is changed: one that dies again at once must not be retried again.
       const all = { ...(inbox !== undefined && { inbox }), limit: Number.POSITIVE_INFINITY };
       const letters = named.length > 0 ? undefined : (await listDeadLetters(client, all)).messages;
-      if (inbox !== undefined && letters?.length === 0) await requireKnownAgent(client, inbox);
+      if (inbox !== undefined && letters?.length === 0) await requireKnownAgent(connected, inbox, flags);
       const seqs = letters?.map(({ seq }) => seq) ?? named;
       if (how === 'retry') {
         unawaited = (letters ?? (await lettersOf(client, named)))

@@ -15,11 +15,11 @@ export interface Daemon {
 }
 
 /** Starts `signalbox <argv> --json` and waits until it is ready; rejects with what it printed instead. */
-export async function startDaemon(argv: readonly string[]): Promise<Daemon> {
+export async function startDaemon(argv: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Daemon> {
   const { command, args } = ownCommand();
   const child = spawn(command, [...args, ...withJson(argv)], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: neutralEnvironment(),
+    env: { ...neutralEnvironment(), ...env },
   });
   const exited = once(child, 'exit');
   const line = await firstLine(child);

@@ -108,10 +108,11 @@ export async function startDemoProcesses({
     async serveResearcher({ fails }) {
       await researcher.stop();
       const script = fails ? failingTurn : answeringTurn;
-      served = await startDaemon([
-        ...['worker', 'serve', '--agent', 'rosa', '--role', 'researcher', '--config', config, '--url', url],
-        ...['--cwd', folder, '--', process.execPath, '-e', script],
-      ]);
+      const agent = ['--agent', 'rosa', '--role', 'researcher', '--config', config, '--url', url];
+      const program = ['--cwd', folder, '--', process.execPath, '-e', script];
+      // What it remembers ends with the demo.
+      const env = { XDG_STATE_HOME: join(home, 'state') };
+      served = await startDaemon(['worker', 'serve', ...agent, ...program], env);
     },
     asOperator: (argv) => runCommand([...argv, '--config', config]),
     async killBroker(which) {

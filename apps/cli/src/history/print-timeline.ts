@@ -47,7 +47,7 @@ export async function printTimeline(flags: HistoryFlags): Promise<void> {
   };
   const { groups, more, callsMissing, texts } = await withClient(flags, async (connected) => {
     const timeline = await readTimeline(connected.client, await orchestratorOf(connected, flags), query);
-    if (about !== undefined && timeline.groups.length === 0) await requireKnownAgent(connected.client, about);
+    if (about !== undefined && timeline.groups.length === 0) await requireKnownAgent(connected, about, flags);
     return { ...timeline, texts: await textsOf(timeline.groups, connected.client) };
   });
   if (callsMissing) {

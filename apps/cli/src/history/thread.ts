@@ -15,6 +15,7 @@ import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { orchestratorOf } from '../connection/orchestrator-request.ts';
 import { bodyText, parsedBody } from '../messages/message-text.ts';
+import { requireKnownAgent } from '../messages/why-waiting.ts';
 import { byteSize } from '../terminal/byte-size.ts';
 import { formatDuration, formatElapsed } from '../terminal/duration.ts';
 import { cell, count, oneLine, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
@@ -59,7 +60,11 @@ function checkFlags(
 
 async function list(flags: ThreadFlags): Promise<void> {
   const { about: agent, search, cursor, limit = defaultThreads } = flags;
-  const page = await withClient(flags, ({ client }) => listThreads(client, { agent, search, cursor, limit }));
+  const page = await withClient(flags, async (connected) => {
+    const found = await listThreads(connected.client, { agent, search, cursor, limit });
+    if (agent !== undefined && found.threads.length === 0) await requireKnownAgent(connected, agent, flags);
+    return found;
+  });
   const threads = page.threads.map((one) => ({ ...one, newest: shown(one.newest) }));
   if (flags.json) return printJson({ ...page, threads });
   if (threads.length === 0 && page.cursor === undefined) return printLines(...noneLines(page));

@@ -1,7 +1,10 @@
+import { queryOrchestrator } from '@signalbox/client/operator';
 import type { McpContentExplanation } from '@signalbox/protocol';
-import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
-import { printJson, printLines } from '../terminal/output.ts';
-import { checkRole } from '../tools/explain.ts';
+import { withClient } from '../connection/connected-client.ts';
+import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
+import { withdrawOnSignal } from '../process/stop-signals.ts';
+import { printJson, printLines, printNotes } from '../terminal/output.ts';
+import { checkRole, roleMeant } from '../tools/explain.ts';
 
 /** Prints whether a role may use a prompt or a resource, and which rule decides. */
 export async function explainMcpContent(
@@ -10,7 +13,16 @@ export async function explainMcpContent(
   flags: ToolsFlags,
 ): Promise<void> {
   checkRole(role);
-  const explanation = await askOrchestrator(flags, { op: 'explain_mcp_content', role, kind, name });
+  const explanation = await withClient(flags, async (connected) => {
+    const meant = await roleMeant(connected, role, flags);
+    const query = { op: 'explain_mcp_content' as const, role: meant, kind, name };
+    using withdrawal = withdrawOnSignal();
+    return await queryOrchestrator(connected.client, await orchestratorOf(connected, flags), query, {
+      signal: withdrawal.signal,
+    });
+  });
+  if (explanation.role !== role)
+    printNotes(`'${role}' is an agent; this is about its role, ${explanation.role}`);
   if (flags.json) printJson(explanation);
   else printLines(...linesOfExplanation(explanation));
 }

@@ -110,10 +110,12 @@ async function list(flags: InboxFlags): Promise<void> {
     heldBack,
     holds,
     agent,
-  } = await withClient(flags, async ({ client, connection: { agent } }) => {
+  } = await withClient(flags, async (connected) => {
     const { of } = flags;
+    const { client, connection } = connected;
+    const { agent } = connection;
     const found = await readWaiting(client, of ?? agent, flags.limit);
-    if (of !== undefined && found.messages.length === 0) await requireKnownAgent(client, of);
+    if (of !== undefined && found.messages.length === 0) await requireKnownAgent(connected, of, flags);
     const holds = of !== undefined && found.heldBack > 0 ? await holdsOn(client, of) : undefined;
     return { ...found, holds, agent: of ?? agent };
   });

@@ -1,9 +1,13 @@
 import { type ScheduledMessageInfo, SignalboxError } from '@signalbox/protocol';
+import { suggestion } from '@signalbox/protocol/internal';
 import { withClient } from '../connection/connected-client.ts';
 import { type ConnectionFlags, sameConnection } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, instant, printJson, printLines, tableLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
+
+/** The most scheduled messages among whose names a misspelt one is looked for. */
+const lookedAt = 1000;
 
 /** The options of `signalbox inbox --scheduled`. */
 export interface ScheduledFlags extends ConnectionFlags {
@@ -37,21 +41,38 @@ export async function listScheduled(flags: ScheduledFlags): Promise<void> {
 
 /** Cancels a message that is not due. */
 export async function cancelScheduled(to: string, id: string, flags: CancelFlags): Promise<void> {
-  const cancelled = await withClient(flags, ({ client }) =>
-    client.cancelScheduled({ to, id, ...(flags.from !== undefined && { sender: flags.from }) }),
-  );
-  if (cancelled === 0) throw nothingToCancel(to, id, flags);
+  const cancelled = await withClient(flags, async ({ client }) => {
+    const { from } = flags;
+    const done = await client.cancelScheduled({ to, id, ...(from !== undefined && { sender: from }) });
+    if (done === 0) throw nothingToCancel(to, id, flags, await client.listScheduled({ limit: lookedAt }));
+    return done;
+  });
   if (flags.json) return printJson({ id, to, cancelled });
   const what =
     cancelled === 1 ? `message ${id} to ${to} is` : `${cancelled} copies of message ${id} to ${to} are`;
   printLines(`${what} cancelled`);
 }
 
-function nothingToCancel(to: string, id: string, { from }: CancelFlags): SignalboxError {
-  const whose = from === undefined ? 'of yours' : `of '${from}'`;
-  return new SignalboxError('unknown_message', `no message '${id}' ${whose} to '${to}' waits for its time`, {
-    details: { hint: 'signalbox inbox --scheduled lists those that do; one that is due was handed out' },
-  });
+function nothingToCancel(
+  to: string,
+  id: string,
+  { from }: CancelFlags,
+  others: readonly ScheduledMessageInfo[],
+): SignalboxError {
+  const senders = new Set(others.map((one) => one.from.agent));
+  const whose = from === undefined ? 'of yours' : `of '${from}'${unlessKnown(from, senders)}`;
+  const recipient = `'${to}'${unlessKnown(to, new Set(others.map((one) => one.to)))}`;
+  return new SignalboxError(
+    'unknown_message',
+    `no message '${id}' ${whose} to ${recipient} waits for its time`,
+    {
+      details: { hint: 'signalbox inbox --scheduled lists those that do; one that is due was handed out' },
+    },
+  );
+}
+
+function unlessKnown(name: string, known: ReadonlySet<string>): string {
+  return known.has(name) ? '' : suggestion(name, known);
 }
 
 function table(messages: readonly ScheduledMessageInfo[]): string[] {

@@ -1,7 +1,7 @@
 import type { BrokerClient } from '@signalbox/client';
 import { listHolds, listTokens } from '@signalbox/client/operator';
 import { agentOf, type Hold, type Message, SignalboxError } from '@signalbox/protocol';
-import { holdText, isOnAgent } from '@signalbox/protocol/internal';
+import { holdText, isOnAgent, suggestion } from '@signalbox/protocol/internal';
 import { count } from '../terminal/output.ts';
 
 const maxPage = 1000;
@@ -66,11 +66,13 @@ export async function findWaiting(
 ): Promise<Message> {
   const found: Message[] = [];
   const held = { back: 0 };
+  const senders = new Set<string>();
   for await (const message of waiting(client, address, { held })) {
+    senders.add(message.from.agent);
     if (message.id === id && (from === undefined || message.from.agent === from)) found.push(message);
   }
   const [message, ...others] = found;
-  if (!message) throw noSuchMessage(address, id, { from, heldBack: held.back });
+  if (!message) throw noSuchMessage(address, id, { from, senders, heldBack: held.back });
   if (others.length > 0) {
     const senders = found.map((one) => one.from.agent).join(', ');
     throw new SignalboxError('usage', `${found.length} messages have the id '${id}', from ${senders}`, {
@@ -83,11 +85,12 @@ export async function findWaiting(
 function noSuchMessage(
   address: string,
   id: string,
-  { from, heldBack }: { from: string | undefined; heldBack: number },
+  { from, senders, heldBack }: { from: string | undefined; senders: ReadonlySet<string>; heldBack: number },
 ): SignalboxError {
   const gone =
     'signalbox inbox lists what waits; a message that was taken or answered, or has expired, is gone';
-  const sender = from === undefined ? '' : ` from '${from}'`;
+  const near = from === undefined || senders.has(from) ? '' : suggestion(from, senders);
+  const sender = from === undefined ? '' : ` from '${from}'${near}`;
   return new SignalboxError(
     'unknown_message',
     `no message '${id}'${sender} waits in the inbox '${address}'`,

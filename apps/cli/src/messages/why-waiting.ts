@@ -10,9 +10,10 @@ import {
 } from '@signalbox/protocol';
 import { suggestion } from '@signalbox/protocol/internal';
 import type { ConnectedClient } from '../connection/connected-client.ts';
-import { hasAgentEnvironment } from '../connection/connection.ts';
+import { type ConnectionFlags, hasAgentEnvironment } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, oneLine } from '../terminal/output.ts';
+import { askedRole, listedGroups } from '../token/listed-roles.ts';
 
 /** The reasons for which messages to a recipient wait, for machines. Times are epoch milliseconds. */
 export interface WhyWaiting extends Partial<RecipientState> {
@@ -95,11 +96,20 @@ export function withRecipientHint(error: unknown, to: string): unknown {
 }
 
 /**
- * Rejects with `usage` if an operator's command found nothing of an agent because nobody knows it: then it is misspelt. Groups, and
- * questions of those who may not see all agents, are not checked.
+ * Rejects with `usage` if an operator's command found nothing of an agent or a group because nobody knows it: then it is misspelt.
+ * Questions of those who may not see all agents are not checked, and groups only where the configuration is.
  */
-export async function requireKnownAgent(client: BrokerClient, name: string): Promise<void> {
-  if (isGroup(name) || permissionsOfRole(client.role).length === 0) return;
+export async function requireKnownAgent(
+  { client, connection }: Pick<ConnectedClient, 'client' | 'connection'>,
+  name: string,
+  flags: ConnectionFlags,
+): Promise<void> {
+  if (permissionsOfRole(client.role).length === 0) return;
+  if (name.startsWith('role:')) {
+    await askedRole({ client, connection }, flags, name.slice('role:'.length));
+    return;
+  }
+  if (isGroup(name)) return requireKnownGroup(name, await listedGroups(flags, connection.url));
   const agent = agentOf(name);
   const [{ connections, state }, tokens] = await Promise.all([
     client.findRecipient(agent),
@@ -112,6 +122,13 @@ export async function requireKnownAgent(client: BrokerClient, name: string): Pro
     `no agent '${agent}' has a token or ever connected${suggestion(agent, names)}`,
     { details: { hint: 'signalbox ps and signalbox token list show the agents' } },
   );
+}
+
+function requireKnownGroup(name: string, listed: readonly string[] | undefined): void {
+  if (listed === undefined || listed.includes(name)) return;
+  throw new SignalboxError('usage', `the configuration has no group '${name}'${suggestion(name, listed)}`, {
+    details: { hint: 'groups are named in signalbox.yaml, under groups' },
+  });
 }
 
 /** Says in words what keeps messages to a recipient waiting; nothing if it seems to read them. */

@@ -49,7 +49,9 @@ export async function tail(flags: TailFlags): Promise<void> {
     connected.waits[Symbol.dispose]();
     // It may be about to come, so it is followed in any case.
     if (about !== undefined && !json)
-      await requireKnownAgent(client, about).catch((error) => printNotes(`signalbox: ${messageOf(error)}`));
+      await requireKnownAgent(connected, about, flags).catch((error) =>
+        printNotes(`signalbox: ${messageOf(error)}`),
+      );
     using events = started;
     if (json) printJson({ what: 'following', url: client.url, agent: about ?? null });
     else printLines(`following ${about ?? 'all agents'} at ${client.url}; Ctrl-C ends it`);

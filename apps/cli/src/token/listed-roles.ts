@@ -2,6 +2,7 @@ import { listTokens } from '@signalbox/client/operator';
 import type { ConfigPart } from '@signalbox/daemon/config';
 import { exposedTokens, type ListedRoles, roleWarning } from '@signalbox/daemon/config/internal';
 import { SignalboxError } from '@signalbox/protocol';
+import { suggestion } from '@signalbox/protocol/internal';
 import { type ConfigBeside, configBeside } from '../config/config-beside.ts';
 import type { ConnectedClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
@@ -36,6 +37,12 @@ export async function askedRole(
   });
 }
 
+/** Lists the groups of the configuration that goes with the broker at `url`, as in `group:press`. Returns `undefined` if it is not known. */
+export async function listedGroups(flags: ConnectionFlags, url: string): Promise<string[] | undefined> {
+  const config = await partsBeside(flags, url, ['groups', 'roles'], process.env);
+  return config && Object.keys(config.groups).map((name) => `group:${name}`);
+}
+
 /** Says which hosted servers of the configuration that goes with the broker at `url` could read a new token file. */
 export async function reachableWarnings(
   file: string,
@@ -60,7 +67,7 @@ export async function hostWarnings(
   if (!config || Object.hasOwn(config.hosts, label)) return [];
   const hint = `add what it may offer, as hosts: { ${label}: [SERVER] }, or host: ${label} to a server`;
   return [
-    `${config.file} does not name the label '${label}', so nothing of its orchestrator is served: ${hint}`,
+    `${config.file} does not name the label '${label}'${suggestion(label, Object.keys(config.hosts))}, so nothing of its orchestrator is served: ${hint}`,
   ];
 }
 

@@ -2,6 +2,7 @@ import { cancelCall, listCalls } from '@signalbox/client/operator';
 import { type CancelCallReply, SignalboxError } from '@signalbox/protocol';
 import { withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
+import { requireKnownAgent } from '../messages/why-waiting.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printLines } from '../terminal/output.ts';
 import { callerOf, checkRequestId } from './result.ts';
@@ -22,7 +23,11 @@ export async function cancelToolCall(requestId: string, flags: ToolsCancelFlags)
     const orchestrator = await orchestratorOf(connected, flags);
     const agent = flags.of ?? callerOf(requestId, await listCalls(client, orchestrator));
     if (agent === undefined) throw unknownCall(requestId);
-    const reply = await cancelCall(client, orchestrator, { agent, requestId }, flags.reason);
+    const call = { agent, requestId };
+    const reply = await cancelCall(client, orchestrator, call, flags.reason).catch(async (error) => {
+      if (flags.of !== undefined) await requireKnownAgent(connected, flags.of, flags);
+      throw error;
+    });
     return { agent, reply };
   });
   if (!reply.cancelled || reply.outcome === undefined) process.exitCode = exitCodes.failed;

@@ -1,8 +1,9 @@
-import type { BrokerClient } from '@signalbox/client';
 import { listTokens, queryOrchestrator } from '@signalbox/client/operator';
 import { type ExplainedStep, type Explanation, roleSchema, SignalboxError } from '@signalbox/protocol';
+import { suggestion } from '@signalbox/protocol/internal';
 import { toolLabel } from '@signalbox/protocol/tool-label';
-import { withClient } from '../connection/connected-client.ts';
+import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
+import type { ConnectionFlags } from '../connection/connection.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { textArgument } from '../messages/text-argument.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
@@ -23,9 +24,8 @@ export async function explainTool(
   checkToolName(tool);
   const given = text === undefined ? {} : { arguments: toolArguments(await textArgument(text)) };
   const explanation = await withClient(flags, async (connected) => {
-    const { client, connection } = connected;
-    const { roles } = (await listedRoles(flags, connection.url)) ?? { roles: {} };
-    const meant = Object.hasOwn(roles, role) ? role : await roleMeant(client, role);
+    const { client } = connected;
+    const meant = await roleMeant(connected, role, flags);
     using withdrawal = withdrawOnSignal();
     const query = { op: 'explain' as const, role: meant, tool, ...given };
     return await queryOrchestrator(client, await orchestratorOf(connected, flags), query, {
@@ -39,17 +39,28 @@ export async function explainTool(
 }
 
 /**
- * Returns the role that a name means: itself, or if only an agent has this name, the role of that agent. Throws `usage` if the agent has
- * several.
+ * Returns the role that a name means: itself, or if only an agent has this name, the role of that agent. Says on standard error if
+ * nothing has it. Throws `usage` if the agent has several.
  */
-async function roleMeant(client: BrokerClient, name: string): Promise<string> {
+export async function roleMeant(
+  { client, connection }: Pick<ConnectedClient, 'client' | 'connection'>,
+  name: string,
+  flags: ConnectionFlags,
+): Promise<string> {
+  const { roles: listed } = (await listedRoles(flags, connection.url)) ?? { roles: {} };
+  if (Object.hasOwn(listed, name)) return name;
   const tokens = await listTokens(client).catch((error) => {
     // The orchestrator refuses those who may not ask, and says why.
     if (error instanceof SignalboxError && error.code === 'forbidden') return [];
     throw error;
   });
+  if (tokens.some(({ role }) => role === name)) return name;
   const roles = [...new Set(tokens.flatMap(({ agent, role }) => (agent === name ? [role] : [])))];
-  if (roles.length === 0 || tokens.some(({ role }) => role === name)) return name;
+  if (roles.length === 0) {
+    const names = new Set([...Object.keys(listed), ...tokens.flatMap(({ agent, role }) => [role, agent])]);
+    if (tokens.length > 0) printNotes(`no role or agent is named '${name}'${suggestion(name, names)}`);
+    return name;
+  }
   if (roles.length === 1) return roles[0]!;
   throw new SignalboxError('usage', `'${name}' is an agent, and has several roles`, {
     details: { hint: `name one of them: ${roles.sort().join(', ')}` },

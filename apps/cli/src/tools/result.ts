@@ -12,6 +12,7 @@ import {
 } from '@signalbox/protocol';
 import { withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
+import { requireKnownAgent } from '../messages/why-waiting.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { exitCodeOf, exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printLines } from '../terminal/output.ts';
@@ -39,6 +40,7 @@ export async function callResult(requestId: string, { of, ...flags }: ToolsResul
       return queryOrchestrator(client, orchestrator, whole, { signal });
     };
     const own = await ask(of);
+    if (own.state === 'unknown' && of !== undefined) await requireKnownAgent(connected, of, flags);
     if (own.state !== 'unknown' || of !== undefined || !seesAll(client)) return own;
     const caller = callerOf(requestId, await listCalls(client, orchestrator));
     return caller === undefined ? own : await ask(caller);

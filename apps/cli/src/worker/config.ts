@@ -35,7 +35,7 @@ import { faceSocketName } from './face-socket.ts';
 
 /** The options of `signalbox worker config`. */
 export interface WorkerConfigFlags extends ConnectionFlags {
-  client: string;
+  client?: string;
   /** The URL of an HTTP face that runs already. */
   http?: string;
   tools?: 'all' | 'search';
@@ -104,10 +104,14 @@ async function configWith(
   }
 }
 
-function knownClient(name: string): SnippetClient {
+function knownClient(name: string | undefined): SnippetClient {
   const known = snippetClients.find((client) => client === name);
   if (known) return known;
-  throw new SignalboxError('usage', `there is no client '${name}'${suggestion(name, snippetClients)}`, {
+  const problem =
+    name === undefined
+      ? '--client NAME is missing'
+      : `there is no client '${name}'${suggestion(name, snippetClients)}`;
+  throw new SignalboxError('usage', problem, {
     details: {
       hint: `there are: ${snippetClients.join(', ')}; any other MCP client starts: signalbox worker mcp --token-file FILE`,
     },

@@ -1,5 +1,6 @@
 import { type AgentSummary, agentSummaries, stopWork } from '@signalbox/client/operator';
 import { type AdminParams, SignalboxError } from '@signalbox/protocol';
+import { suggestion } from '@signalbox/protocol/internal';
 import { turnText } from '../agents/turn-text.ts';
 import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
@@ -48,8 +49,11 @@ function workOf(
   summaries: readonly AgentSummary[],
 ): AdminParams<'stop_work'> {
   const served = summaries.find((one) => one.agent === agent);
-  if (served?.turns === undefined)
-    throw notWorking(`signalbox worker serve does not serve an agent ${agent}`, summaries);
+  if (served?.turns === undefined) {
+    const names = summaries.flatMap((one) => (one.turns === undefined ? [] : [one.agent]));
+    const problem = `signalbox worker serve does not serve an agent ${agent}${suggestion(agent, names)}`;
+    throw notWorking(problem, summaries);
+  }
   if (message !== undefined) return { agent, id: message };
   if (thread !== undefined) return { agent, thread };
   const { running, turns } = served;

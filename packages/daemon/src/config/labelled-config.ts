@@ -1,4 +1,5 @@
 import { hostAgent, SignalboxError } from '@signalbox/protocol';
+import { suggestion } from '@signalbox/protocol/internal';
 import { defaultCallSizeLimits } from '@signalbox/serving';
 import type { Config } from './config.ts';
 
@@ -18,7 +19,7 @@ export function labelledConfig(config: Config, label: string): Config {
     const named = Object.keys(config.hosts).join(', ');
     throw new SignalboxError(
       'bad_config',
-      `no server of ${config.file ?? 'the configuration'} has host: ${label} and a command or url; it names ${named}`,
+      `no server of ${config.file ?? 'the configuration'} has host: ${label} and a command or url; it names ${named}${suggestion(label, Object.keys(config.hosts))}`,
       {
         details: {
           hint: `set host: ${label} in the entry of a server, or give this orchestrator a file of its own`,

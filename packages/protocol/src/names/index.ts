@@ -9,5 +9,6 @@ export {
   parseTokenFile,
   type TokenFile,
   tokenFileFault,
+  tokenFileProblem,
   withoutTokens,
 } from './token-text.ts';

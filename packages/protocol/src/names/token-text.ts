@@ -1,3 +1,4 @@
+import { messageOf } from '../signalbox-error.ts';
 import { isAgentId } from './address.ts';
 
 /** The most characters of a token. Ours are short; a JSON Web Token has what its identity provider writes into it. */
@@ -143,4 +144,37 @@ export function tokenFileFault(text: string, exists: (path: string) => boolean):
   if (fault !== undefined || last === undefined || /\n[^\S\n]*$/.test(text)) return fault;
   if (last.startsWith('unix:') && exists(last.slice('unix:'.length))) return undefined;
   return 'is cut in its second line: the address of the broker has no line end';
+}
+
+/** The reasons why a file cannot be read, by the code of the failure. */
+const readFaults: Readonly<Record<string, string>> = {
+  EISDIR: 'is a folder',
+  EACCES: 'may not be read by this user',
+};
+
+/**
+ * Says why a token file is of no use, and what to do: `fault` is that of its text, or the failure to read it. `whose` are the options of
+ * `signalbox token issue` that say whose token it is. It repeats no token that was given in place of a file.
+ */
+export function tokenFileProblem(
+  file: string,
+  fault: { text: string } | { failure: unknown },
+  whose = '--agent NAME --role ROLE',
+): { message: string; hint: string } {
+  const issue = `signalbox token issue ${whose} --out ${file}`;
+  if ('text' in fault)
+    return {
+      message: `the token file ${file} ${fault.text}`,
+      hint: `an operator writes it again with: ${issue} --force`,
+    };
+  if (withoutTokens(file) !== file)
+    return {
+      message: 'a token was given in place of the file that holds it',
+      hint: 'write the token to a file that only you can read, and name that file',
+    };
+  const { failure } = fault;
+  const code = failure instanceof Error && 'code' in failure ? String(failure.code) : '';
+  const reason = readFaults[code] ?? `cannot be read: ${messageOf(failure)}`;
+  const message = code === 'ENOENT' ? `there is no token file ${file}` : `the token file ${file} ${reason}`;
+  return { message, hint: `an operator makes one with: ${issue}` };
 }

@@ -13,14 +13,13 @@ import type {
 } from '@signalbox/client';
 import {
   agentOfToken,
-  messageOf,
   parseTokenFile,
   readJson,
   SignalboxError,
   type TokenFile,
   type Tool,
   tokenFileFault,
-  withoutTokens,
+  tokenFileProblem,
 } from '@signalbox/protocol';
 import type { CallResult } from '../executor/call-result.ts';
 import { type ExecutorOptions, McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
@@ -105,27 +104,11 @@ export async function connectAgent(given: string | AgentOptions = {}): Promise<A
 }
 
 async function readTokenFile(file: string): Promise<TokenFile> {
-  if (withoutTokens(file) !== file)
-    throw usage(
-      'tokenFile is a token',
-      'write the token to a file that only you can read, and name that file',
-    );
-  let text: string;
-  try {
-    text = await readFile(file, 'utf8');
-  } catch (thrown) {
-    throw usage(
-      `the token file can't be read: ${messageOf(thrown)}`,
-      `signalbox token issue --out ${file} writes one`,
-    );
-  }
-  const fault = tokenFileFault(text, existsSync);
-  if (fault !== undefined)
-    throw usage(
-      `the token file ${file} ${fault}`,
-      `signalbox token issue --out ${file} --force writes it again`,
-    );
-  return parseTokenFile(text)!;
+  const text = await readFile(file, 'utf8').catch((failure: unknown) => ({ failure }));
+  const found = typeof text === 'string' ? tokenFileFault(text, existsSync) : text;
+  if (typeof text === 'string' && found === undefined) return parseTokenFile(text)!;
+  const { message, hint } = tokenFileProblem(file, typeof found === 'object' ? found : { text: found ?? '' });
+  throw usage(message, hint);
 }
 
 function usage(message: string, hint: string): SignalboxError {

@@ -1,5 +1,8 @@
+import { mkdtempDisposable, readdir, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { keptEndBytes, keptHeadBytes, TurnStream } from './turn-output.ts';
+import { keptEndBytes, keptHeadBytes, keptOutputs, outputKeeper, TurnStream } from './turn-output.ts';
 
 test('A short output is kept whole.', async () => {
   const stream = new TurnStream();
@@ -32,4 +35,21 @@ test('One endless line is cut between two characters.', async () => {
   const { text, cutBytes } = stream.text();
   expect(text.startsWith('é')).toBe(true);
   expect(cutBytes + Buffer.byteLength(text)).toBe(2 * keptEndBytes + 1);
+});
+
+test('Of the outputs in a folder the newest hundred are kept, and other files stay.', async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'signalbox-outputs-'));
+  const old = Array.from({ length: keptOutputs + 5 }, (_, at) => join(folder.path, `a-${at}.output`));
+  for (const [at, path] of old.entries()) {
+    await writeFile(path, '');
+    await utimes(path, at, at);
+  }
+  await writeFile(join(folder.path, 'a.json'), '{}');
+  const keep = outputKeeper(join(folder.path, 'new.output'));
+  await keep('first');
+  await keep('second');
+  const left = await readdir(folder.path);
+  expect(left).toHaveLength(keptOutputs + 1);
+  expect(left).toEqual(expect.arrayContaining(['a.json', 'new.output', 'a-6.output', 'a-104.output']));
+  expect(left).not.toContain('a-5.output');
 });

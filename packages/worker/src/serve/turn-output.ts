@@ -1,5 +1,5 @@
-import { mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { writeWhole } from '@signalbox/serving/whole-files';
 import { KeptEnd } from '../runner/output/kept-end.ts';
@@ -61,14 +61,37 @@ function firstCharacter(bytes: Buffer): number {
   return at;
 }
 
-/** Returns a function that writes a turn's output into a file, in place of the output of the turn before. */
+/** The most outputs in a folder. The oldest ones are removed: each broker, folder and program has files of its own. */
+export const keptOutputs = 100;
+
+/**
+ * Returns a function that writes a turn's output into a file, in place of the output of the turn before. The first one removes the oldest
+ * outputs beside it beyond {@link keptOutputs}.
+ */
 export function outputKeeper(path: string): (text: string) => Promise<void> {
   let writing = Promise.resolve();
+  let removing: Promise<void> | undefined;
   return (text) => {
     writing = writing
       .catch(() => {})
       .then(() => mkdir(dirname(path), { recursive: true, mode: 0o700 }))
-      .then(() => writeWhole(path, text));
+      .then(() => writeWhole(path, text))
+      .then(() => (removing ??= removeOldest(dirname(path))));
     return writing;
   };
+}
+
+async function removeOldest(folder: string): Promise<void> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.output'));
+  if (names.length <= keptOutputs) return;
+  const files = await Promise.all(
+    names.map(async (name) => {
+      const path = join(folder, name);
+      // Another process may have removed it.
+      const found = await stat(path).catch(() => undefined);
+      return { path, at: found?.mtimeMs ?? 0 };
+    }),
+  );
+  files.sort((a, b) => b.at - a.at);
+  await Promise.all(files.slice(keptOutputs).map(({ path }) => rm(path, { force: true })));
 }

@@ -7,7 +7,7 @@ export function configCommand(): Command {
   const command = withConnectionOptions(
     new Command('config')
       .description('Print what makes a client use signalbox as one of its MCP servers, to paste.')
-      .requiredOption(
+      .option(
         '--client <name>',
         'claude, codex, copilot, opencode, kilo, gemini, qwen, cline, cursor or vscode',
       ),

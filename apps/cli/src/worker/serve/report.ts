@@ -50,7 +50,7 @@ function textOf(event: ServeEvent): string {
     case 'already_answered':
       return `${agent}: ${event.id} of ${event.from} was answered by an earlier turn, and is acked now`;
     case 'program_failing':
-      return `${agent}: its program fails on every message, so that its mail waits, at most ${formatElapsed(event.nextTryMs)} until the next try: ${event.reason}`;
+      return `${agent}: its program fails on every message, so that its mail waits, ${event.nextTryMs < 1000 ? 'less than 1 s' : `at most ${formatElapsed(event.nextTryMs)}`} until the next try: ${event.reason}`;
     case 'program_works':
       return `${agent}: its program works again`;
     case 'stopped':

@@ -6,6 +6,9 @@ import type { FrameDeps } from '../frame-deps.ts';
 import { badField, type Refusal } from '../outcome.ts';
 import type { OperationOutcome } from './operation.ts';
 
+/** The most holds that a refusal names. */
+const maxNamedHolds = 5;
+
 type Deps = Pick<FrameDeps, 'holds' | 'tokens' | 'agents' | 'groups' | 'now'>;
 
 /** Runs `hold`: places a hold. */
@@ -127,6 +130,13 @@ function holdsById(
   return { holds: found };
 }
 
+/** Names the holds that stand, the oldest few. */
+function heldText(holds: readonly Hold[]): string {
+  const shown = holds.slice(0, maxNamedHolds).map(({ id, ...hold }) => `${holdSubject(hold)} (hold ${id})`);
+  const more = holds.length > shown.length ? `, and ${holds.length - shown.length} more` : '';
+  return `these are held: ${shown.join(', ')}${more}; release each by its id`;
+}
+
 /** Finds the one hold on a subject. If several operators hold it, each of them may have had a reason: then the ids must be named. */
 function holdOn(
   { on, name }: AdminParams<'release'>,
@@ -154,6 +164,9 @@ function holdOn(
     return refuse({ code: 'unknown_hold', message, field });
   }
   const same = holds.all.flatMap((one) => (one.on === on && one.name !== undefined ? one.name : []));
-  const message = `no hold is on ${subject}${didYouMean(nearestNames(name ?? '', same))}`;
+  const near = didYouMean(nearestNames(name ?? '', same));
+  // Who releases everything may mean every hold.
+  const each = on === 'all' && holds.all.length > 0 ? ` itself; ${heldText(holds.all)}` : '';
+  const message = `no hold is on ${subject}${near}${each}`;
   return refuse({ code: 'unknown_hold', message, field });
 }

@@ -1,0 +1,117 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { allCommands, commandTree } from '../../apps/cli/src/completion/command-tree.ts';
+import { createProgram } from '../../apps/cli/src/program.ts';
+import { cleanEnv, signalboxArgv } from '../support/cli/command-line.ts';
+import { broker, namedToolsServer, project } from '../support/cli/down.ts';
+
+const resources = new AsyncDisposableStack();
+let site: Awaited<ReturnType<typeof project>>;
+
+beforeAll(async () => {
+  site = resources.use(
+    await project({
+      broker,
+      mcpServers: {
+        plain: { command: process.execPath, args: [namedToolsServer, 'look'], definitions: 'pin' },
+      },
+      hosts: { laboratory: ['scope'] },
+      groups: { press: { roles: ['tester'] } },
+      roles: { tester: { tools: ['plain:look'] } },
+    }),
+  );
+  await site.run('up', '--detach', '--json');
+  const serve = ['worker', 'serve', '--agent', 'rosa', '--role', 'tester', '--json', '--', 'cat'];
+  const serving = spawn(process.execPath, signalboxArgv(serve), { cwd: site.cwd, env: cleanEnv() });
+  const ended = once(serving, 'close');
+  resources.defer(async () => {
+    serving.kill();
+    await ended;
+  });
+  await once(serving.stdout, 'data');
+  await site.run('token', 'issue', '--agent', 'rosa', '--role', 'tester', '--out', 'rosa.token');
+  await site.run('send', 'rosa', 'hi', '--in', '1h', '--id', 'later');
+  await site.run('hold', '--agent', 'rosa', '--reason', 'lunch');
+  await site.run('send', 'rosa', 'hi', '--id', 'now');
+});
+afterAll(() => resources.disposeAsync());
+
+const commands: [line: string, meant: string][] = [
+  ['ps --role testr', 'tester'],
+  ['token issue --agent kim --role testr', 'tester'],
+  ['token issue --host laboratry', 'laboratory'],
+  ['token revoke --agent roza', 'rosa'],
+  ['worker stop roza', 'rosa'],
+  ['orchestrator --host laboratry', 'laboratory'],
+  ['send roza hi', 'rosa'],
+  ['send group:pres hi', 'group:press'],
+  ['ask roza hi', 'rosa'],
+  ['inbox --of roza', 'rosa'],
+  ['inbox --of group:pres', 'group:press'],
+  ['inbox --of role:testr', 'tester'],
+  ['inbox show now --of rosa --from operatr', 'operator'],
+  ['inbox cancel roza later', 'rosa'],
+  ['inbox cancel rosa later --from operatr', 'operator'],
+  ['dead list --inbox roza', 'rosa'],
+  ['dead retry --inbox roza', 'rosa'],
+  ['dead drop --inbox roza', 'rosa'],
+  ['thread --agent roza', 'rosa'],
+  ['history --agent roza', 'rosa'],
+  ['tools list --role testr', 'tester'],
+  ['tools matrix --roles testr', 'tester'],
+  ['tools matrix --server plian', 'plain'],
+  ['tools call plain:lok', 'plain:look'],
+  ['tools result x1 --of roza', 'rosa'],
+  ['tools cancel x1 --of roza', 'rosa'],
+  ['tools explain roza plain:look', 'rosa'],
+  ['tools explain testr plain:look', 'tester'],
+  ['tools explain tester plain:lok', 'plain:look'],
+  ['servers show plian', 'plain'],
+  ['servers reload plian', 'plain'],
+  ['servers stop plian', 'plain'],
+  ['servers start plian', 'plain'],
+  ['servers auth plian', 'plain'],
+  ['servers pins plian', 'plain'],
+  ['servers diff plian', 'plain'],
+  ['servers accept plian --seen x', 'plain'],
+  ['resources list --role testr', 'tester'],
+  ['resources explain testr file:///x', 'tester'],
+  ['prompts list --role testr', 'tester'],
+  ['prompts explain roza x', 'rosa'],
+  ['hold --agent roza --reason x', 'rosa'],
+  ['hold --role testr --reason x', 'tester'],
+  ['hold --tool plain:lok --reason x', 'plain:look'],
+  ['release --agent roza', 'rosa'],
+  ['worker serve --agent kim --role testr -- cat', 'tester'],
+  ['worker run --agent kim --role testr -- true', 'tester'],
+];
+
+test.each(commands)('signalbox %s names %s, which was meant.', async (line, meant) => {
+  const { stdout, stderr } = await site.run(...line.split(' '));
+  expect(stdout + stderr).toMatch(
+    new RegExp(`(did you mean|similar .* is|nearest:|nearest is) '?${meant}'?`),
+  );
+});
+
+test('Every option and argument that takes a name of the system is tried, but for the name of the asker.', async () => {
+  const program = commandTree(await createProgram());
+  const takes = allCommands(program).flatMap(({ path, options, argument }) => [
+    ...options.flatMap(({ names: [name], value }) => (value.kind === 'names' ? `${path} ${name}` : [])),
+    ...(argument.kind === 'names' ? [`${path} …`] : []),
+  ]);
+  const isTried = (taken: string): boolean => {
+    const words = taken
+      .replace('signalbox ', '')
+      .replace('agents', 'ps')
+      .replace(/^tail.*/, 'history --agent');
+    const own = words.replace(/^(dead|tools|resources|prompts|token) --/, '$1 list --');
+    return commands.some(([line]) =>
+      own.split(' ').every((word) => word === '…' || line.split(' ').includes(word)),
+    );
+  };
+  const asAgent = /^signalbox (?!(thread|history|tail|hold|release|token revoke) ).* --agent$/;
+  expect(takes.filter((taken) => !asAgent.test(taken) && !isTried(taken))).toEqual([
+    'signalbox worker run --parent',
+  ]);
+});
