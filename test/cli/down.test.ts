@@ -37,27 +37,6 @@ test('up --detach returns when all is ready, and down ends it with all its proce
   expect(await site.run('down', '--data', './state')).toMatchObject({ code: 0 });
 });
 
-test('up --detach tells a person which servers start and which fail meanwhile, or that there is no configuration.', async () => {
-  const broken = { command: process.execPath, args: ['-e', 'process.exit(3)'] };
-  await using site = await project({ broker, mcpServers: { plain, broken } });
-  const up = await site.run('up', '--detach');
-  expect(up.stdout).toMatch(/^signalbox up is ready, as process .*, 1 tool from 1 of 2 MCP servers\n/);
-  expect(up.stdout).toMatch(/\n {2}not ready: broken; see: signalbox servers/);
-  expect(up.stderr).toMatch(/^starting 2 MCP servers from .*signalbox\.yaml: plain, broken …\n/);
-  expect(up.stderr).toContain('\nbroken failed to start: ');
-  await site.run('down');
-
-  writeFileSync(join(site.cwd, 'signalbox.yaml'), JSON.stringify({ broker, mcpServers: { broken } }));
-  const none = await site.run('up', '--detach');
-  expect(none.stdout).toMatch(/^signalbox up runs, as process .*, its MCP server is not ready\n/);
-  await site.run('down');
-
-  rmSync(join(site.cwd, 'signalbox.yaml'));
-  const bare = await site.run('up', '--detach', '--data', './state', '--listen', '127.0.0.1:0');
-  expect(bare.stderr).toMatch(/^running without MCP servers: there is no signalbox\.yaml here, .*\n$/);
-  expect(await site.run('down', '--data', './state')).toMatchObject({ code: 0 });
-});
-
 test('In a folder without a configuration, commands are about the broker of this user and say so, but not for an agent.', async () => {
   await using site = await project({ broker });
   rmSync(join(site.cwd, 'signalbox.yaml'));

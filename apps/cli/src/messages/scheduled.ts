@@ -3,7 +3,7 @@ import { suggestion } from '@signalbox/protocol/internal';
 import { withClient } from '../connection/connected-client.ts';
 import { type ConnectionFlags, sameConnection } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
-import { count, printJson, printLines, tableLines } from '../terminal/output.ts';
+import { count, instant, printJson, printLines, tableLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 
 /** The most scheduled messages among whose names a misspelt one is looked for. */
@@ -82,7 +82,7 @@ function table(messages: readonly ScheduledMessageInfo[]): string[] {
     to,
     kind,
     `in ${formatDuration(due_in_ms)}`,
-    new Date(due_at).toISOString(),
+    instant(due_at, Date.now()),
     String(size),
   ]);
   return tableLines(['ID', 'FROM', 'TO', 'KIND', 'DUE', 'AT', 'BYTES'], rows);

@@ -22,37 +22,36 @@ export interface AuditQuery {
   kinds?: readonly AuditEntryKind[];
 }
 
-/** Reads the newest entries of the audit log in the order of their recording. `more` says whether there are older ones beyond the limit. */
+/** Reads the newest entries of the audit log, in the order in which they were recorded. `more` says whether there are older ones. */
 export async function readAudit(
   client: BrokerClient,
-  { since, kinds, limit }: AuditQuery & { limit: number },
+  { limit, ...query }: AuditQuery & { limit: number },
 ): Promise<{ entries: AuditEntry[]; more: boolean }> {
-  const found: AuditRow[] = [];
-  for (let before = Number.MAX_SAFE_INTEGER, isLast = false; !isLast; ) {
-    const wanted = Math.min(auditPageSize, limit + 1 - found.length);
-    const page = { since, kinds: kinds && [...kinds], before, limit: wanted };
-    const { rows } = await client.admin('audit', page);
-    found.unshift(...rows);
-    before = rows[0]?.number ?? 0;
-    isLast = rows.length < wanted || found.length > limit;
+  const newest: AuditEntry[] = [];
+  let before = Number.MAX_SAFE_INTEGER;
+  while (newest.length <= limit) {
+    const wanted = Math.min(auditPageSize, limit + 1 - newest.length);
+    const { rows } = await client.admin('audit', { ...queryOf(query), before, limit: wanted });
+    newest.push(...rows.map(({ entry }) => auditEntrySchema.parse(JSON.parse(entry))));
+    if (rows.length < wanted) break;
+    before = rows.at(-1)!.number;
   }
-  const entries = found.slice(-limit).map(({ entry }) => auditEntrySchema.parse(JSON.parse(entry)));
-  return { entries, more: found.length > limit };
+  return { entries: newest.slice(0, limit).reverse(), more: newest.length > limit };
 }
 
-/** Reads rows of the audit log, oldest first. */
-export async function* auditRows(
-  client: BrokerClient,
-  { since, kinds }: AuditQuery,
-): AsyncGenerator<AuditRow> {
+/** Reads all rows of the audit log, oldest first. */
+export async function* auditRows(client: BrokerClient, query: AuditQuery): AsyncGenerator<AuditRow> {
   let after = 0;
   for (;;) {
-    const page = { since, kinds: kinds && [...kinds], after, limit: auditPageSize };
-    const { rows } = await client.admin('audit', page);
+    const { rows } = await client.admin('audit', { ...queryOf(query), after, limit: auditPageSize });
     yield* rows;
     after = rows.at(-1)?.number ?? after;
     if (rows.length < auditPageSize) return;
   }
+}
+
+function queryOf({ since, kinds }: AuditQuery) {
+  return { since, ...(kinds && { kinds: [...kinds] }) };
 }
 
 /** Reads the rows of one chain after a number. The page is the last one if it has fewer rows than {@link auditPageSize}. */

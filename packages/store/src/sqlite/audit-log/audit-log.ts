@@ -138,11 +138,11 @@ class SqliteAuditLog implements AuditLog {
       this.#buffer.flush();
       const found = kinds.flatMap((kind) => {
         const from = Math.max(after, this.#numberBefore(kind, since));
-        const { behind, lastBetween } = this.#tables[kind];
-        return before === undefined ? behind.all(from, limit) : lastBetween.all(from, before, limit);
+        const { ahead, behind } = this.#tables[kind];
+        return before === undefined ? behind.all(from, limit) : ahead.all(before, from, limit);
       });
-      found.sort((a, b) => a.number - b.number);
-      return before === undefined ? found.slice(0, limit) : found.slice(-limit);
+      const step = before === undefined ? 1 : -1;
+      return found.sort((a, b) => step * (a.number - b.number)).slice(0, limit);
     });
   }
 
