@@ -8,6 +8,7 @@ test.each([
   ['file:///{+path}', 'file:///a/b'],
   ['db://{host}{/path*}{?q}', 'db://h/a/b?q=1'],
   ['db://{host}{/path*}{?q}', 'db://h'],
+  ['docs://{path*}', 'docs://a/b/c.md'],
   ['demo://fixed', 'demo://fixed'],
   ['{scheme}:x', 'a:x'],
 ])('%s can make %s.', (template, uri) => {

@@ -56,7 +56,8 @@ function partsOf(template: string): Part[] {
   let at = 0;
   for (const { index, 0: whole, 1: operator } of template.matchAll(expression)) {
     if (index > at) parts.push({ text: template.slice(at, index) });
-    parts.push({ isSimple: operator === '' });
+    // FastMCP takes {path*} for text with slashes.
+    parts.push({ isSimple: operator === '' && !whole.endsWith('*}') });
     at = index + whole.length;
   }
   if (at < template.length) parts.push({ text: template.slice(at) });
