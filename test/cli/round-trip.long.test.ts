@@ -1,13 +1,13 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { connectBroker } from '@signalbox/client';
 import { decideApproval, listApprovals, queryOrchestrator } from '@signalbox/client/operator';
 import type { Approval, Explanation } from '@signalbox/protocol';
 import { openSqliteJournal } from '@signalbox/store/journal';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { cleanEnv, jsonOf, signalboxArgv } from '../support/cli/command-line.ts';
+import { jsonOf } from '../support/cli/command-line.ts';
+import { workerTransport } from '../support/cli/worker-mcp.ts';
 import { startWorkspace, type Workspace } from '../support/cli/workspace.ts';
 import { explained } from '../support/orchestrator/explained-step.ts';
 
@@ -42,12 +42,7 @@ test('Every rule of the configuration is in force from the start, and waits for 
   expect(repeated).toEqual(explained('lost call', { rule: expect.stringContaining('neverRepeat') }));
 
   const clerk = new Client({ name: 'agent', version: '1.0.0' });
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: signalboxArgv(['worker', 'mcp']),
-    stderr: 'ignore',
-    env: cleanEnv(env),
-  });
+  const transport = workerTransport(env);
   await clerk.connect(transport);
   try {
     const own = { name: 'mcp_everything__completable-prompt' };

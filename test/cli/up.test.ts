@@ -1,10 +1,8 @@
 import { expect, test, vi } from 'vitest';
 import { jsonOf } from '../support/cli/command-line.ts';
-import { broker, plain } from '../support/cli/up.ts';
+import { plain } from '../support/cli/up.ts';
 import { startWorkspace } from '../support/cli/workspace.ts';
-import { canFailDisk } from '../support/durability/failing-disk.ts';
 
-const _bare = JSON.stringify({ broker });
 const patient = { interval: 100 };
 
 test('Children that are killed come back on the same port, and tools work again.', async () => {
@@ -27,10 +25,3 @@ test('Children that are killed come back on the same port, and tools work again.
   expect(workspace.up.stderr()).toContain('the broker ended; starting it again');
   expect(workspace.up.stderr()).toContain('the orchestrator ended; starting it again');
 });
-
-const possible = canFailDisk();
-if (!possible) {
-  process.stderr.write(
-    '\nNO STRACE HERE THAT MAY ATTACH: that up restarts a broker whose disk fails is NOT shown by this run.\n\n',
-  );
-}

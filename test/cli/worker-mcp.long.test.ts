@@ -3,10 +3,9 @@ import { once } from 'node:events';
 import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cleanEnv, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
-import { startMcpWorkspace } from '../support/cli/worker-mcp.ts';
+import { startMcpWorkspace, workerTransport } from '../support/cli/worker-mcp.ts';
 import type { Workspace } from '../support/cli/workspace.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
@@ -22,14 +21,7 @@ afterAll(() => workspace?.[Symbol.asyncDispose]());
 test('The parameter that Gemini CLI adds to all calls for itself reaches no tool, neither a hosted one nor one of the mailbox; of another client it is an argument like any other.', async () => {
   for (const name of ['gemini-cli-mcp-client', 'gemini-cli-mcp-client-signalbox', 'agent']) {
     const client = new Client({ name, version: '1.0.0' });
-    await client.connect(
-      new StdioClientTransport({
-        command: process.execPath,
-        args: signalboxArgv(['worker', 'mcp']),
-        stderr: 'ignore',
-        env: cleanEnv(env),
-      }),
-    );
+    await client.connect(workerTransport(env));
     try {
       const call = (name: string, args: object) =>
         client.callTool({ name, arguments: { ...args, wait_for_previous: true } });
@@ -53,12 +45,7 @@ test('The parameter that Gemini CLI adds to all calls for itself reaches no tool
 test('A client that gives up while a person decides leaves the question open: an approval then runs nothing, and lets the same call through once.', async () => {
   const { env: careful } = await workspace.agent('careful-1', 'careful');
   const client = new Client({ name: 'codex-mcp-client', version: '0.171.0' });
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: signalboxArgv(['worker', 'mcp']),
-    stderr: 'ignore',
-    env: cleanEnv(careful),
-  });
+  const transport = workerTransport(careful);
   await client.connect(transport);
   const operator = ['--config', 'signalbox.yaml'];
   const call = { name: 'mcp_everything__echo', arguments: { message: 'hi' } };
@@ -89,12 +76,7 @@ test('The log messages of a server reach the agent whose call runs, from the lev
   client.setNotificationHandler('notifications/message', ({ params }) => {
     messages.push(params);
   });
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: signalboxArgv(['worker', 'mcp']),
-    stderr: 'ignore',
-    env: cleanEnv(env),
-  });
+  const transport = workerTransport(env);
   await client.connect(transport);
   try {
     await client.setLoggingLevel('debug');
@@ -152,12 +134,7 @@ test('A worker that is asked to end answers the call it has running and cancels 
   await writeFile(tokenFile, await stack.broker.token('w1'));
   const own = { SIGNALBOX_URL: stack.broker.url, SIGNALBOX_AGENT: 'w1', SIGNALBOX_TOKEN_FILE: tokenFile };
   const client = new Client({ name: 'agent', version: '1.0.0' });
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: signalboxArgv(['worker', 'mcp']),
-    stderr: 'ignore',
-    env: cleanEnv(own),
-  });
+  const transport = workerTransport(own);
   await client.connect(transport);
   try {
     const call = client.callTool({ name: 'mcp_counter__slow', arguments: { ms: 60_000 } });

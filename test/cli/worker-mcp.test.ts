@@ -1,11 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { connectBroker, requestAddress } from '@signalbox/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { cleanEnv, signalboxArgv } from '../support/cli/command-line.ts';
-import { startMcpWorkspace } from '../support/cli/worker-mcp.ts';
+import { startMcpWorkspace, workerTransport } from '../support/cli/worker-mcp.ts';
 import type { Workspace } from '../support/cli/workspace.ts';
 
 let workspace: Workspace;
@@ -34,12 +32,7 @@ async function refusedNotes(agent: string, file: string): Promise<number> {
 test('An MCP client that runs "signalbox worker mcp" sees its role’s tools and can call them, and calls that go directly to the orchestrator are seen and counted.', async () => {
   await using operator = await connect('operator', join(workspace.directory, 'state', 'operator.token'));
   const client = new Client({ name: 'agent', version: '1.0.0' });
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: signalboxArgv(['worker', 'mcp']),
-    stderr: 'ignore',
-    env: cleanEnv(env),
-  });
+  const transport = workerTransport(env);
   await client.connect(transport);
   try {
     const { tools } = await client.listTools();
@@ -77,12 +70,7 @@ test('An MCP client that runs "signalbox worker mcp" sees its role’s tools and
 test('The first line that a client reads names the mailbox, also for a role whose large results are kept.', async () => {
   const { env: careful } = await workspace.agent('careful-2', 'careful');
   const client = new Client({ name: 'agent', version: '1.0.0' });
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: signalboxArgv(['worker', 'mcp']),
-    stderr: 'ignore',
-    env: cleanEnv(careful),
-  });
+  const transport = workerTransport(careful);
   await client.connect(transport);
   try {
     expect(client.getInstructions()).toMatch(/^You share a mailbox.*\n[\s\S]*signalbox_result_read/);

@@ -1,3 +1,5 @@
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { cleanEnv, signalboxArgv } from './command-line.ts';
 import { everythingText, startWorkspace, type Workspace } from './workspace.ts';
 
 /** Starts `up` with a role for most tests, one whose calls wait for a person and whose large results are kept, and one of few messages. */
@@ -15,5 +17,15 @@ export async function startMcpWorkspace(): Promise<Workspace> {
   };
   return await startWorkspace(() => JSON.stringify({ ...config, roles }), {
     env: { SIGNALBOX_LOG: 'debug' },
+  });
+}
+
+/** Returns the transport with which a client of MCP's own SDK starts `signalbox worker mcp`. */
+export function workerTransport(env: Record<string, string>): StdioClientTransport {
+  return new StdioClientTransport({
+    command: process.execPath,
+    args: signalboxArgv(['worker', 'mcp']),
+    stderr: 'ignore',
+    env: cleanEnv(env),
   });
 }
