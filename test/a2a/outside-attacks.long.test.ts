@@ -1,8 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { completed, flood, pour, startHostileServer, working } from '../support/a2a/hostile-server.ts';
-import { ask, startOutsideStage } from '../support/a2a/outside-stage.ts';
+import { ask, startOutsideStage, tokenFile } from '../support/a2a/outside-stage.ts';
 import { eventsOf } from '../support/serve/serve-command.ts';
+
+const elsewhere = (origin: string) => (): object => ({
+  supportedInterfaces: [{ url: `${origin}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+});
 
 test('What an agent says of a failure is one line for people.', async () => {
   await using stage = await startOutsideStage();
@@ -102,4 +106,19 @@ test('An agent that answers with a body of 8 MiB fails its message, with the rea
   expect(String(eventsOf(run, 'turn_ended')[0]!.reason)).toContain('larger than 4194304 bytes');
   withdrawal.abort();
   await asked;
+});
+
+test('A card that names another origin is refused, and asked there only if that is allowed.', async () => {
+  await using stage = await startOutsideStage();
+  await using other = await startHostileServer({ SendMessage: (_, reply) => reply({ task: completed }) });
+  await using peer = await startHostileServer({}, elsewhere(other.origin));
+  const token = ['--a2a-token-file', await tokenFile(stage.folder, 'secret')];
+  const refused = stage.start(peer.origin, token);
+  expect((await refused.ended).code).not.toBe(0);
+  expect(refused.stderr()).toContain(`names an interface at ${other.origin}: allow it with --a2a-allow`);
+  expect(other.seen).toEqual([]);
+  await stage.serve(peer.origin, [...token, '--a2a-allow', other.origin]);
+  const outcome = await ask(await stage.client('walt'), 'hello');
+  expect(outcome).toMatchObject({ status: 'completed', reply: { json: 'done' } });
+  expect(other.seen).toEqual([{ path: '/rpc', authorization: 'Bearer secret' }]);
 });

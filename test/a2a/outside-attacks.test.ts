@@ -1,27 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
-import { completed, startHostileServer } from '../support/a2a/hostile-server.ts';
+import { startHostileServer } from '../support/a2a/hostile-server.ts';
 import { ask, startOutsideStage, tokenFile } from '../support/a2a/outside-stage.ts';
 import { eventsOf } from '../support/serve/serve-command.ts';
-
-const elsewhere = (origin: string) => (): object => ({
-  supportedInterfaces: [{ url: `${origin}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
-});
-
-test('A card that names another origin is refused, and asked there only if that is allowed.', async () => {
-  await using stage = await startOutsideStage();
-  await using other = await startHostileServer({ SendMessage: (_, reply) => reply({ task: completed }) });
-  await using peer = await startHostileServer({}, elsewhere(other.origin));
-  const token = ['--a2a-token-file', await tokenFile(stage.folder, 'secret')];
-  const refused = stage.start(peer.origin, token);
-  expect((await refused.ended).code).not.toBe(0);
-  expect(refused.stderr()).toContain(`names an interface at ${other.origin}: allow it with --a2a-allow`);
-  expect(other.seen).toEqual([]);
-  await stage.serve(peer.origin, [...token, '--a2a-allow', other.origin]);
-  const outcome = await ask(await stage.client('walt'), 'hello');
-  expect(outcome).toMatchObject({ status: 'completed', reply: { json: 'done' } });
-  expect(other.seen).toEqual([{ path: '/rpc', authorization: 'Bearer secret' }]);
-});
 
 test('No redirect is followed: neither that of a card nor that of a message.', async () => {
   await using stage = await startOutsideStage();

@@ -179,7 +179,15 @@ it('brings answers to the sub-inbox of a held agent, and keeps everything else f
   await rosa.next('message', { id: 'a1' });
   expect(idsOf(rosa)).toEqual(['a1']);
   rosa.send({ type: 'peek', request_id: 'p' });
-  expect(await rosa.next('peeked', { request_id: 'p' })).toMatchObject({ messages: [{ id: 'a1' }] });
+  expect(await rosa.next('peeked', { request_id: 'p' })).toMatchObject({
+    messages: [{ id: 'a1' }],
+    held_back: 2,
+  });
+  operator.send({ type: 'peek', request_id: 'o', address: 'rosa#mcp-1' });
+  expect(await operator.next('peeked', { request_id: 'o' })).toMatchObject({
+    messages: [{ id: 't1' }, { id: 't2' }, { id: 'a1' }],
+    held_back: 2,
+  });
   await admin(operator, 'release', { on: 'all' });
   await deliver(operator, 'rosa#mcp-1', 't3', { kind: 'note' });
   await rosa.next('message', { id: 't3' });

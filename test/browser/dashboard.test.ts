@@ -6,6 +6,7 @@ import { revokeToken } from '@signalbox/client/operator';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { browserTests } from '../support/browser/browser-tests.ts';
+import { everythingText, startWorkspace } from '../support/cli/workspace.ts';
 import { type DashboardStack, startDashboardStack } from '../support/dashboard/dashboard-stack.ts';
 import { makeDeadLetter, sendHostileTexts } from '../support/dashboard/hostile.ts';
 
@@ -100,6 +101,26 @@ test('The page says that the broker is away, goes on by itself when it is back, 
   await page.getByRole('row').filter({ hasText: 'later' }).waitFor();
 });
 
+test('signalbox up: a kill -9 of the broker leaves no error on the page, which shows a refused call and its agent afterwards.', async () => {
+  await using workspace = await startWorkspace(everythingText);
+  const { env } = await workspace.agent('ann', 'sandbox');
+  await using opened = await openPage();
+  const { page, problems } = opened;
+  const printed = await workspace.run(['dashboard', '--config', 'signalbox.yaml']);
+  const link = /http:\S+/.exec(printed.stdout)![0];
+  await page.goto(link);
+  await page.getByText('live', { exact: true }).waitFor();
+  process.kill(workspace.ready.broker.pid, 'SIGKILL');
+  await page.getByText('broker away').waitFor();
+  await page.getByText('live', { exact: true }).waitFor();
+  const call = ['tools', 'call', 'everything:echo', '{"message":"x"}'];
+  expect((await workspace.run(call, env)).stderr).toContain('is not allowed');
+  await page.goto(`${new URL(link).origin}/ui/#/system?part=audit&kind=refusal`);
+  const row = page.getByRole('row').filter({ hasText: 'everything:echo' });
+  await expect.poll(() => row.textContent()).toContain('ann');
+  expect(problems).toEqual([]);
+});
+
 test('Operators see the turns of a served agent that run, and observers only that it works.', async () => {
   await using here = await startDashboardStack({ counter: false });
   const { token } = await here.person('olga', 'observer');
@@ -107,6 +128,9 @@ test('Operators see the turns of a served agent that run, and observers only tha
   const calls = [{ title: 'make all', status: 'in_progress' }];
   const turn = { id: 'm1', from: 'walt', kind: 'ask', thread: 'release', since: Date.now(), calls };
   rosa.announce({ worker: 'serve', command: 'gemini', turns: 1, private: { running: [turn] } });
+  const hugo = await here.stack.client('hugo');
+  const { calls: _, ...silent } = turn;
+  hugo.announce({ worker: 'serve', command: 'sh', turns: 1, private: { running: [silent] } });
   await using opened = await openPage();
   const { page, problems } = opened;
   await signIn(page, here);
@@ -114,6 +138,10 @@ test('Operators see the turns of a served agent that run, and observers only tha
   await page
     .getByRole('row')
     .filter({ hasText: /rosa.*working.*make all/ })
+    .waitFor();
+  await page
+    .getByRole('row')
+    .filter({ hasText: /hugo.*working.*ask of walt/ })
     .waitFor();
   await page.getByText('make all: in_progress').waitFor();
   await page.getByRole('link', { name: 'ask of walt' }).click();

@@ -27,7 +27,9 @@ test('A call that runs is cancelled in the page, which says before and after tha
   await expect.poll(() => here.stack.ran('slow').length).toBe(1);
   await using opened = await openPage();
   const { page, problems } = opened;
-  await open(page, here, 'calls');
+  await open(page, here, 'agents?filter=working');
+  await page.getByRole('row').filter({ hasText: 'bea' }).filter({ hasText: 'counter:slow' }).waitFor();
+  await page.goto(`${here.origin}/ui/#/calls`);
   await page.getByText('1 running, 0 waiting').waitFor();
   await page.getByRole('row').filter({ hasText: 'counter:slow' }).click();
   await page.getByLabel('Reason, which the agent is told').fill('wrong branch');

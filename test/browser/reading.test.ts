@@ -1,4 +1,6 @@
 import { issueToken } from '@signalbox/client/operator';
+import { sendOrchestratorRequest } from '@signalbox/client/operator/internal';
+import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { browserTests } from '../support/browser/browser-tests.ts';
@@ -72,6 +74,55 @@ test('At 390 pixels rows are cards with all that a wide table shows, and the end
     return end.width === 0 || end.right > cell.getBoundingClientRect().right + 1;
   });
   expect(isCut).toBe(false);
+});
+
+test('A refused call leads to the rule that refused it, and the audit log names its tool; a link keeps the chosen kind.', async () => {
+  const allowlist = RoleToolAllowlist.fromEntries([
+    ['writer', []],
+    ['operator', ['*']],
+  ]);
+  await using here = await startDashboardStack({ allowlist });
+  const wen = await here.stack.client('wen', 'writer');
+  // A worker would refuse it by itself, and nobody would see it.
+  const call = { op: 'call' as const, tool: 'mcp_counter__echo', arguments: { text: 'x' } };
+  const reply = await sendOrchestratorRequest(wen, 'orchestrator', call, { timeoutMs: 10_000 });
+  expect(reply).toMatchObject({ error: { code: 'permission_denied' } });
+  await using opened = await openPage();
+  const { page, problems } = opened;
+  await open(page, here, 'calls');
+  await page.getByRole('row').filter({ hasText: 'permission denied' }).click();
+  const details = page.getByRole('complementary', { name: 'Details' });
+  await details.getByText('is not allowed for role').waitFor();
+  const left = await page.evaluate(() => {
+    const [table, last] = ['.table', 'th:last-child'].map((one) =>
+      document.querySelector(one)!.getBoundingClientRect(),
+    );
+    return table!.right - last!.right;
+  });
+  expect(left).toBeLessThan(2);
+  await page.keyboard.press('Escape');
+  await details.waitFor({ state: 'detached' });
+  // Whoever uses the keyboard alone goes on where they were.
+  const focused = await page.evaluate(() => document.activeElement?.textContent);
+  expect(focused).toContain('permission denied');
+  await page.keyboard.press('Enter');
+  await details.getByRole('link', { name: 'Explain' }).click();
+  await page.getByText('writer may not call counter:echo').waitFor();
+  await show(page, here, 'system?part=audit');
+  const refused = page.getByRole('row').filter({ hasText: 'call refused' });
+  await refused.filter({ hasText: 'counter:echo' }).waitFor();
+  const isCut = await refused
+    .locator('td')
+    .first()
+    .evaluate((cell) => cell.scrollWidth > cell.clientWidth);
+  expect(isCut).toBe(false);
+  await page.getByLabel('Kind').selectOption('changes');
+  await page.getByRole('row').filter({ hasText: 'token issued' }).first().waitFor();
+  await page.reload();
+  await page.getByRole('row').filter({ hasText: 'token issued' }).first().waitFor();
+  expect(await refused.count()).toBe(0);
+  expect(page.url()).toContain('kind=change');
+  expect(problems).toEqual([]);
 });
 
 test('A notice covers no button, and times stand under their day.', async () => {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tempDir } from '@signalbox/testing';
@@ -71,4 +71,19 @@ test('up --detach names the addresses for clients of A2A, and warns of no role b
   expect(up.stdout).toContain('not ready: gated');
   expect(up.stdout).toMatch(/agent ready for clients of A2A at http:\/\/127\.0\.0\.1:\d+\/a2a\/rosa\n/);
   expect(readFileSync(join(site.data, 'up.log'), 'utf8')).not.toContain('matches no tool');
+});
+
+test('up --detach tells a person which servers start and which fail meanwhile, or that there is no configuration.', async () => {
+  const broken = { command: process.execPath, args: ['-e', 'process.exit(3)'] };
+  await using site = await project({ broker, mcpServers: { plain, broken } });
+  const up = await site.run('up', '--detach');
+  expect(up.stdout).toMatch(/^signalbox up is ready, as process /);
+  expect(up.stderr).toMatch(/^starting 2 MCP servers from .*signalbox\.yaml: plain, broken …\n/);
+  expect(up.stderr).toContain('\nbroken failed to start: ');
+  await site.run('down');
+
+  rmSync(join(site.cwd, 'signalbox.yaml'));
+  const bare = await site.run('up', '--detach', '--data', './state', '--listen', '127.0.0.1:0');
+  expect(bare.stderr).toMatch(/^running without MCP servers: there is no signalbox\.yaml here, .*\n$/);
+  expect(await site.run('down', '--data', './state')).toMatchObject({ code: 0 });
 });

@@ -1,17 +1,9 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { queryOrchestrator } from '@signalbox/client/operator';
 import { expect, test } from 'vitest';
-import { cleanEnv, jsonOf, signalboxArgv, startDaemon } from '../support/cli/command-line.ts';
+import { jsonOf, startDaemon } from '../support/cli/command-line.ts';
 import { everything, startSite } from '../support/hosts/hosts.ts';
-
-interface Facts {
-  name: string;
-  state: string;
-  last_error?: string;
-}
 
 test('On one machine, a file says which of two orchestrators hosts a server, and both follow its changes.', async () => {
   await using site = await startSite({
@@ -55,49 +47,6 @@ test('On one machine, a file says which of two orchestrators hosts a server, and
   await expect.poll(() => stateOf('later'), { timeout: 30_000 }).toBe('ready');
   const names = async () => (await client.listTools()).tools.map(({ name }) => name);
   await expect.poll(names, { timeout: 10_000 }).toContain('mcp_later__echo');
-});
-
-test('A host that is not there yet has failed nothing and fills no log, and when it starts it tells of its own servers only.', async () => {
-  const words = [process.execPath, ...everything.args].map((word) => `'${word}'`).join(' ');
-  const slow = { command: 'sh', args: ['-c', `sleep 4; exec ${words}`] };
-  await using site = await startSite({
-    mcpServers: { near: everything, far: { ...slow, host: 'lab' } },
-    roles: { artist: { tools: ['near:echo', 'far:echo'] } },
-  });
-  const { directory, run } = site.hub;
-  const at = ['--config', 'signalbox.yaml'];
-  const far = async () =>
-    (jsonOf(await run(['servers', '--json', ...at])) as { servers: Facts[] }).servers.find(
-      ({ name }) => name === 'far',
-    );
-  await expect
-    .poll(far)
-    .toMatchObject({ state: 'away', last_error: expect.stringContaining('not been seen') });
-  const before = (await run(['status', ...at])).stdout;
-  expect(before).toMatch(/^far +away +0 +host 'lab' has not been seen since /m);
-  expect(before.split('degraded:')[1]).toMatch(/^\n {2}host lab has not been seen .*: signalbox servers\n$/);
-  const listed = await run(['tools', 'list', '--role', 'artist', ...at]);
-  expect(listed.stdout).toMatch(/^far is not ready: host 'lab' has not been seen since /m);
-  const { entries } = jsonOf(await run(['audit', 'refusal', '--json', ...at])) as { entries: unknown[] };
-  expect(entries).toEqual([]);
-
-  const host = spawn(process.execPath, signalboxArgv(['orchestrator', ...at, '--host', 'lab']), {
-    cwd: directory,
-    env: cleanEnv({}),
-  });
-  const ended = once(host, 'close');
-  let shown = '';
-  host.stdout.setEncoding('utf8').on('data', (text: string) => {
-    shown += text;
-  });
-  await expect.poll(() => shown, { timeout: 30_000 }).toMatch(/^far is still starting \(2 s\)$/m);
-  await expect.poll(far, { timeout: 30_000 }).toMatchObject({ state: 'ready' });
-  expect((await far())?.last_error).toBeUndefined();
-  expect((await run(['status', ...at])).stdout).toMatch(/\nall is fine\n$/);
-
-  host.kill('SIGKILL');
-  await ended;
-  await expect.poll(far, { timeout: 30_000 }).toMatchObject({ state: 'away' });
 });
 
 test('config check names a server with two places, and a label that is none.', async () => {

@@ -139,17 +139,19 @@ it('carries progress and an abort over HTTP', async () => {
 
 it('ends a call at once when its server breaks off, and uses the server again when it is back', async () => {
   await using server = await modernServer();
-  await using host = start(server.endpoint.url);
+  const web = { type: 'http' as const, url: server.endpoint.url, downWaitMs: 1 };
+  await using host = startTestHost({ servers: { web } });
   await host.inventory();
   const onProgress = vi.fn();
   const running = call(host, 'mcp_web__hang', {}, { onProgress });
   await vi.waitFor(() => expect(onProgress).toHaveBeenCalled());
   await server.endpoint.crash();
   expect(await running).toMatchObject({ error: { code: 'outcome_unknown', may_have_run: true } });
-  expect(await call(host, 'mcp_web__greet', {}, { timeoutMs: 200 })).toMatchObject({
+  expect(await call(host, 'mcp_web__greet')).toMatchObject({
     error: { code: 'mcp_server_unreachable', retryable: true, may_have_run: false },
   });
   await using again = await modernServer(server.endpoint.port);
+  await vi.waitFor(() => expect(host.servers()[0]).toMatchObject({ state: 'ready' }));
   expect(await call(host, 'mcp_web__greet')).toHaveProperty('result');
   expect(again.log).toEqual(['greet started']);
 });

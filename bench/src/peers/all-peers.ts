@@ -1,7 +1,7 @@
 import { bullMq } from './bullmq.ts';
 import { natsJetStream } from './nats.ts';
 import type { Peer } from './peer.ts';
-import { postgres, postgresKeeping } from './postgres.ts';
+import { pgBoss, postgres, postgresKeeping } from './postgres.ts';
 import { rabbitMq } from './rabbitmq.ts';
 import { redisStreams } from './redis.ts';
 import { signalbox, signalboxOnPostgres, signalboxSocket } from './signalbox.ts';
@@ -28,13 +28,21 @@ export function peersBeside(before?: URL): readonly Peer[] {
     rabbitMq,
     postgres,
     postgresKeeping,
+    pgBoss,
     bullMq,
   ];
 }
 
 /** Brokers on PostgreSQL, and what they are compared with. */
 export function peersOnPostgres(): readonly Peer[] {
-  return [signalbox('full'), signalboxOnPostgres(1), signalboxOnPostgres(2), postgres, postgresKeeping];
+  return [
+    signalbox('full'),
+    signalboxOnPostgres(1),
+    signalboxOnPostgres(2),
+    postgres,
+    postgresKeeping,
+    pgBoss,
+  ];
 }
 
 export function peerNamed(name: string): Peer {

@@ -20,7 +20,7 @@ export function tableQueueSides(queue: TableQueue): PeerSides {
       const reading = await open(url);
       const replies = new Replies();
       const insertInto = (table: string, channels: string[]) =>
-        batched((bodies) =>
+        batched<Body>((bodies) =>
           queue.insert(
             inserting,
             table,
@@ -107,18 +107,18 @@ async function open(connectionString: string): Promise<pg.Client> {
   return connection;
 }
 
-/** One statement at a time, with all that came while the one before was under way. */
-function batched(insert: (bodies: Body[]) => Promise<unknown>): (body: Body) => Promise<unknown> {
-  let pending: Body[] = [];
+/** Returns a function that does one insert at a time, with all that came while the one before was under way. */
+export function batched<T>(insert: (all: T[]) => Promise<unknown>): (one: T) => Promise<unknown> {
+  let pending: T[] = [];
   let next: Promise<unknown> | undefined;
   let running: Promise<unknown> = Promise.resolve();
-  return (body) => {
-    pending.push(body);
+  return (one) => {
+    pending.push(one);
     next ??= running.then(() => {
-      const bodies = pending;
+      const all = pending;
       pending = [];
       next = undefined;
-      running = insert(bodies);
+      running = insert(all);
       return running;
     });
     return next;

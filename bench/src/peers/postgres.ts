@@ -25,3 +25,13 @@ export const postgresKeeping: Peer = {
       (await import('./postgres-keeping-queries.ts')).keepingQueue,
     ),
 };
+
+/** A queue in tables that a library of npm makes. */
+export const pgBoss: Peer = {
+  name: 'pg-boss',
+  title: 'pg-boss',
+  receiptMeans: 'fsynced',
+  how: 'one insert() of all that waits; a worker on each queue, woken by LISTEN, which fetches up to 256 jobs and inserts the replies before these are completed (two workers were slower, as were a transaction for both and tables for each queue); the server and its settings are those of the queues written by hand',
+  start: startPostgresServer,
+  sides: async () => (await import('./pg-boss-sides.ts')).pgBossSides,
+};

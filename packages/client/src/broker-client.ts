@@ -180,6 +180,8 @@ export interface PeekOptions {
   limit?: number;
   /** False leaves the bodies out. */
   bodies?: boolean;
+  /** Called before the messages come if others wait until an operator ends a hold, with their number. */
+  onHeldBack?: (messages: number) => void;
 }
 
 /** The state of a client. `closed` is final; its `reason` is absent if the owner closed the client. */

@@ -377,9 +377,13 @@ export class Client implements BrokerClient {
     return { connections: agents, ...(recipient && { state: recipient }) };
   }
 
-  async peek(options: PeekOptions = {}): Promise<PeekedMessage[]> {
+  async peek({ onHeldBack, ...options }: PeekOptions = {}): Promise<PeekedMessage[]> {
     this.#parts.requireOpen();
-    const { messages } = await this.#parts.calls.call({ type: 'peek', ...options }, { repeatable: true });
+    const { messages, held_back: heldBack } = await this.#parts.calls.call(
+      { type: 'peek', ...options },
+      { repeatable: true },
+    );
+    if (heldBack !== undefined) onHeldBack?.(heldBack);
     return messages as PeekedMessage[];
   }
 

@@ -53,8 +53,10 @@ import { type Duties, noDuties } from './hosting/duties.ts';
 import {
   answerHosted,
   answerHostedList,
+  type HostedDeps,
   namedHere,
   OrderlyEnd,
+  Refusals,
   refusedAtEnd,
   refuseMisplaced,
   serveHostedContent,
@@ -213,6 +215,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   const shared = {
     ...{ host, scheduler, catalogs, budgets: ledger, approvals, holds, journal, results },
     end: new OrderlyEnd(),
+    refusals: new Refusals(client.agent.slice(client.agent.indexOf('.') + 1), log),
     registry: new CallRegistry(now),
     ownership: trackInboxOwnership(client, journal, { log, fault }),
     meter: new CallMeter(),
@@ -389,7 +392,8 @@ function startSubscriptions(
 }
 
 /** The dependencies of calls and of MCP content, with those that report about them. */
-type ServingDeps = CallDeps & McpContentDeps & { meter: CallMeter; audit: AuditTrail; end: OrderlyEnd };
+type ServingDeps = CallDeps &
+  McpContentDeps & { meter: CallMeter; audit: AuditTrail } & Pick<HostedDeps, 'end' | 'refusals'>;
 
 /** The requests that are served, and the figures about them. */
 interface Served {

@@ -62,6 +62,7 @@ class ChainedAuditLog implements PostgresAuditLog {
   readonly #lastBatch: Statement;
   readonly #keepBatch: Statement;
   readonly #read: Statement;
+  readonly #readBack: Statement;
   readonly #page: Statement;
 
   constructor(options: PostgresAuditLogOptions) {
@@ -92,15 +93,18 @@ class ChainedAuditLog implements PostgresAuditLog {
     this.#keepBatch = database.statement(
       'INSERT INTO @audit_batch VALUES ($1, $2) ON CONFLICT (sender) DO UPDATE SET id = excluded.id',
     );
-    this.#read = database.statement(
-      `SELECT kind, number, entry, hash FROM unnest($1::text[]) AS k(name) CROSS JOIN LATERAL (
+    const rowsIn = (order: 'ASC' | 'DESC') =>
+      database.statement(
+        `SELECT kind, number, entry, hash FROM unnest($1::text[]) AS k(name) CROSS JOIN LATERAL (
          SELECT kind, number, entry, hash FROM @audit
-         WHERE kind = name AND number > greatest($2::bigint, coalesce(
+         WHERE kind = name AND number < $5::bigint AND number > greatest($2::bigint, coalesce(
            (SELECT number FROM @audit WHERE kind = name AND recorded_at >= $3 ORDER BY recorded_at, number LIMIT 1) - 1,
            ${Number.MAX_SAFE_INTEGER}))
-         ORDER BY number LIMIT $4
-       ) AS rows ORDER BY number LIMIT $4`,
-    );
+         ORDER BY number ${order} LIMIT $4
+       ) AS rows ORDER BY number ${order} LIMIT $4`,
+      );
+    this.#read = rowsIn('ASC');
+    this.#readBack = rowsIn('DESC');
     this.#page = database.statement(
       `SELECT ${chainColumns}, page.* FROM @audit_chain c LEFT JOIN LATERAL (
          SELECT number, entry, hash FROM @audit a WHERE a.kind = c.kind AND number > $2 ORDER BY number LIMIT $3
@@ -134,9 +138,11 @@ class ChainedAuditLog implements PostgresAuditLog {
     return this.#write(this.#buffer.merge(events), { from, id });
   }
 
-  async read({ since, kinds, after = 0, limit }: AuditQuery): Promise<AuditRow[]> {
+  async read({ since, kinds, after = 0, before, limit }: AuditQuery): Promise<AuditRow[]> {
     await this.#buffer.flush();
-    return this.#database.read<AuditRow>(this.#read, [kinds, after, since, limit]);
+    const statement = before === undefined ? this.#read : this.#readBack;
+    const upTo = before ?? Number.MAX_SAFE_INTEGER;
+    return this.#database.read<AuditRow>(statement, [kinds, after, since, limit, upTo]);
   }
 
   async readChain(

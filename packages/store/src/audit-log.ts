@@ -65,11 +65,12 @@ export interface AuditChain {
   bytes: number;
 }
 
-/** Selects rows that were recorded at or after `since`, and that follow the row with a given number. */
+/** Selects rows that were recorded at or after `since`: those that follow the row `after`, or with `before` those that precede that one. */
 export interface AuditQuery {
   since: number;
   kinds: readonly AuditKind[];
   after?: number;
+  before?: number;
   limit: number;
 }
 
@@ -88,8 +89,8 @@ export interface AuditLog extends AsyncDisposable {
    */
   recordBatch(batch: { from: string; id: string }, events: readonly AuditEvent[]): Promise<boolean>;
   /**
-   * Reads rows of several kinds in the order of their numbers, after everything that was recorded so far is written. Rejects with a
-   * `StoreError`.
+   * Reads rows of several kinds in the order of their numbers, and with `before` in the reverse order, after everything that was recorded so
+   * far is written. Rejects with a `StoreError`.
    */
   read(query: AuditQuery): Promise<AuditRow[]>;
   /** Reads rows of a chain after a number, in their order, and the ends of the chain at that moment. Rejects with a `StoreError`. */

@@ -1,15 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { type Run, runWarm } from './warm-process.ts';
 
 const program = fileURLToPath(new URL('../../../apps/cli/bin/signalbox.js', import.meta.url));
 
-/** The end of one run of the command line. */
-export interface Run {
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
+export type { Run };
 
 export interface RunOptions {
   cwd?: string;
@@ -21,11 +17,30 @@ export interface RunOptions {
 const shortRun = ['--min-semi-space-size=16'];
 /** These hand Node's options on to the processes that they start, or print them. */
 const startsOthers = new Set(['demo', 'up', 'worker']);
+/** Commands that run for long, or that main.ts runs by itself. */
+const ownProcess = new Set([
+  ...startsOthers,
+  'a2a',
+  'broker',
+  'orchestrator',
+  'complete-names',
+  'mail-hook',
+  'wake-hook',
+]);
 
-/** Runs `signalbox` to its end. */
+/**
+ * Runs `signalbox` to its end, in a process that has run others. It has a process of its own if `EACH_COMMAND_A_PROCESS` is set, as in
+ * `npm run test:long`, if it runs for long, if it has an input or options of Node, or while that process is busy.
+ */
 export async function signalbox(args: readonly string[], options: RunOptions = {}): Promise<Run> {
+  const { cwd = process.cwd(), env, input } = options;
+  const isOwn = input !== undefined || env?.NODE_OPTIONS !== undefined || ownProcess.has(args[0] ?? '');
+  if (!isOwn && !process.env.EACH_COMMAND_A_PROCESS) {
+    const run = runWarm({ args, cwd, env: cleanEnv(env) }, shortRun);
+    if (run) return await run;
+  }
   const child = launch(args, options, startsOthers.has(args[0] ?? '') ? [] : shortRun);
-  child.stdin?.end(options.input ?? '');
+  child.stdin?.end(input ?? '');
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
   const [code] = (await once(child, 'close')) as [number | null];
   return { code, stdout: stdout(), stderr: stderr() };

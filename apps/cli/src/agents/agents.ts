@@ -6,8 +6,9 @@ import {
   listOfflineWithMail,
   type WaitingAgent,
 } from '@signalbox/client/operator';
-import { countWaitingApprovals } from '@signalbox/client/operator/internal';
+import { type OpenCalls, readOpenCalls } from '@signalbox/client/operator/internal';
 import {
+  type CallRecord,
   type ConnectedAgent,
   type Hold,
   isPermitted,
@@ -15,8 +16,10 @@ import {
   permissionsOfRole,
 } from '@signalbox/protocol';
 import { holdText } from '@signalbox/protocol/internal';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
+import { formatDuration } from '../terminal/duration.ts';
 import { count, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 import { agentTable, optionalColumns } from './agent-rows.ts';
 import { keptText, turnText } from './turn-text.ts';
@@ -33,15 +36,18 @@ const maxOffline = 200;
 /** The most turns and kept processes that are written out. */
 const maxTurnLines = 20;
 
+/** The most calls that are written out, those that take longest first. */
+const maxCallLines = 10;
+
 /** The most holds that are written out. */
 const maxHoldLines = 5;
 
 /**
  * Lists the connected agents, without this command's own connection. For operators also the offline ones that have mail or failed, the
- * holds, and how many tool calls wait for a person.
+ * holds, and the tool calls that run or wait.
  */
 export async function listAgents(flags: AgentsFlags): Promise<void> {
-  const { connections, offline, failed, holds, waiting } = await withClient(flags, async (connected) => {
+  const { connections, offline, failed, holds, open } = await withClient(flags, async (connected) => {
     const { client } = connected;
     const callers = await client.listConnected({
       withStatus: true,
@@ -55,6 +61,7 @@ export async function listAgents(flags: AgentsFlags): Promise<void> {
       ...(await standstills(connected, connections)),
     };
   });
+  const isWanted = ({ role }: CallRecord): boolean => flags.role === undefined || role === flags.role;
   if (flags.json)
     return printJson({
       agents: connections.map((one) => ({ ...one, status: one.status ?? null })),
@@ -62,12 +69,18 @@ export async function listAgents(flags: AgentsFlags): Promise<void> {
       ...(offline && { more_offline: offline.more }),
       failed: failed ?? null,
       holds: holds ?? null,
-      approvals_waiting: waiting ?? null,
+      calls: open?.calls.filter(isWanted) ?? null,
+      approvals_waiting: open?.waiting ?? null,
     });
   const { headings, rows } = agentTable(connections, offline?.agents ?? [], Date.now(), failed);
   if (rows.length === 0) return printLines('no agents are connected');
   printLines(tableLines(headings, rows, { optionalColumns }));
-  const notes = [...turnLines(connections), ...holdLines(holds, connections), ...approvalLines(waiting ?? 0)];
+  const notes = [
+    ...turnLines(connections),
+    ...callLines(open?.calls.filter(isWanted) ?? [], Date.now()),
+    ...holdLines(holds, connections),
+    ...approvalLines(open?.waiting ?? 0),
+  ];
   if (notes.length > 0) printLines('', ...notes);
   if (offline?.more)
     printNotes(`More than ${maxOffline} agents are offline and have mail; the first are shown.`);
@@ -92,17 +105,17 @@ async function failedPrograms(
   return failed.filter((one) => role === undefined || one.role === role);
 }
 
-/** Asks what keeps agents from going on: the holds, and the calls that wait for a person. Absent if the token may not see them. */
+/** Asks what keeps agents from going on: the holds, and the calls that run or wait. Absent if the token may not see them. */
 async function standstills(
   { client }: ConnectedClient,
   connections: readonly ConnectedAgent[],
-): Promise<{ holds?: Hold[]; waiting?: number | undefined }> {
+): Promise<{ holds?: Hold[]; open?: OpenCalls | undefined }> {
   const { admin, request } = operationPermissions;
   const permissions = permissionsOfRole(client.role);
   return {
     ...(isPermitted(admin.holds, permissions) && { holds: await listHolds(client) }),
     ...(isPermitted(request.servers, permissions) && {
-      waiting: await countWaitingApprovals(client, connections),
+      open: await readOpenCalls(client, connections),
     }),
   };
 }
@@ -120,6 +133,27 @@ function turnLines(connections: readonly ConnectedAgent[]): string[] {
   return [
     ...lines.slice(0, maxTurnLines),
     ...(more > 0 ? [`and ${more} more turns or kept processes; see: signalbox ps --json`] : []),
+  ];
+}
+
+const callWords: Partial<Record<CallRecord['state'], string>> = {
+  running: 'runs',
+  queued: 'waits for its turn',
+  held: 'is held',
+  awaiting_approval: 'waits for a person',
+};
+
+/** Writes the calls that run or wait, the oldest first. `now` in epoch milliseconds. */
+function callLines(calls: readonly CallRecord[], now: number): string[] {
+  const oldest = calls.toSorted((a, b) => a.received_at - b.received_at);
+  const more = oldest.length - maxCallLines;
+  return [
+    ...oldest.slice(0, maxCallLines).map((call) => {
+      const { agent, state, started_at, received_at } = call;
+      const age = formatDuration(now - (started_at ?? received_at));
+      return `${agent}: ${toolLabel(call)} ${callWords[state] ?? state}, for ${age}`;
+    }),
+    ...(more > 0 ? [`and ${count(more, 'more call')}; see: signalbox tools calls --running`] : []),
   ];
 }
 

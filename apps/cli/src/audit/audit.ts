@@ -8,7 +8,7 @@ import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { formatElapsed } from '../terminal/duration.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
-import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
+import { count, instant, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
 import { withToolLabels } from '../tools/tool-name.ts';
 
 /** The options of `signalbox audit`. */
@@ -36,19 +36,21 @@ export async function printAudit(named: string | undefined, flags: AuditFlags): 
   if (flags.json) return printJson({ entries, more });
   if (entries.length === 0) return printLines('the audit log has no such entries of that time');
   const cells = entries.map((entry) => [
-    new Date(entry.at).toISOString(),
+    instant(entry.at, Date.now()),
     entry.agent ?? '-',
-    entry.role ?? '-',
     entry.code,
     entry.name === undefined ? '-' : oneLine(toolLabel({ tool: entry.name, server: entry.server }), 60),
-    String(entry.count),
     oneLine(factsOf(entry), 100),
+    String(entry.count),
+    entry.role ?? '-',
   ]);
   printLines(
-    ...tableLines(['LAST', 'AGENT', 'ROLE', 'CODE', 'ABOUT', 'TIMES', 'DETAIL'], cells),
+    ...tableLines(['LAST', 'AGENT', 'CODE', 'ABOUT', 'DETAIL', 'TIMES', 'ROLE'], cells, {
+      optionalColumns: 2,
+    }),
     '',
     more
-      ? `These are the first ${entries.length}, and there are more: raise --limit, or shorten --since.`
+      ? `These are the newest ${entries.length}, and there are older ones: raise --limit.`
       : count(entries.length, 'row'),
   );
 }

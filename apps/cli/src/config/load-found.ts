@@ -88,12 +88,14 @@ export function othersConfig(dataDir: string, file: string | undefined): string 
   return runs === undefined || isSameFile(runs, file) ? undefined : runs;
 }
 
-function isSameFile(one: string, other: string | undefined): boolean {
+/** Tells whether the file that a system runs is another name of a file. */
+export function isSameFile(runs: string | undefined, file: string | undefined): boolean {
+  if (runs === undefined || file === undefined) return false;
   try {
-    return other !== undefined && realpathSync(one) === realpathSync(other);
+    return realpathSync(runs) === realpathSync(file);
   } catch {
     // The one that it runs may be gone.
-    return resolve(one) === (other && resolve(other));
+    return resolve(runs) === resolve(file);
   }
 }
 

@@ -7,9 +7,10 @@ import { type ChildReport, errorOf, type Failure } from '@signalbox/daemon/super
 import { SignalboxError } from '@signalbox/protocol';
 import { ownCommand } from '../process/own-command.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
-import { count, printJson, printLines, printNotes } from '../terminal/output.ts';
+import { printJson, printLines, printNotes } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { addressesOf } from './broker-address.ts';
+import { readiness } from './orchestrator-lines.ts';
 
 /** The line that `signalbox up --json` prints when all is ready. */
 interface UpReady {
@@ -55,9 +56,11 @@ export async function upDetached(
   child.stdout!.destroy();
   if (json) return printJson({ ...ready, pid: child.pid, log });
   const { broker, orchestrator, a2a } = ready;
-  const missing = orchestrator.not_ready.map(({ server }) => server);
+  const { tools, servers, not_ready: notReady } = orchestrator;
+  const { isReady, text } = readiness({ tools, servers, notReady });
+  const missing = notReady.map(({ server }) => server);
   printLines(
-    `signalbox up is ready, as process ${child.pid}: broker at ${addressesOf(broker)}, ${count(orchestrator.tools, 'tool')} of ${count(orchestrator.servers.length, 'MCP server')}`,
+    `signalbox up ${isReady ? 'is ready' : 'runs'}, as process ${child.pid}: broker at ${addressesOf(broker)}, ${text}`,
     ...(missing.length > 0 ? [`  not ready: ${missing.join(', ')}; see: ${command('servers', where)}`] : []),
     ...Object.values(a2a?.agents ?? {}).map((url) => `  agent ready for clients of A2A at ${url}`),
     `  data   ${broker.data}`,

@@ -16,14 +16,30 @@ export function orchestratorLines(ready: OrchestratorReport): string[] {
   ];
 }
 
-/** Says how many servers have listed their tools. If none has, the orchestrator is up and not ready. */
-function headline({ tools, servers, notReady }: OrchestratorReport): string {
-  const missing = new Set(notReady.map(({ server }) => server));
-  const told = servers.filter(({ name }) => !missing.has(name)).length;
+function headline(report: OrchestratorReport): string {
+  const { isReady, text } = readiness(report);
+  return isReady ? `orchestrator ready: ${text}` : `orchestrator up, and ${text}`;
+}
+
+/** Says how many servers have listed their tools. If none of several has, all is up and not ready. */
+export function readiness({
+  tools,
+  servers,
+  notReady,
+}: {
+  tools: number;
+  servers: readonly unknown[];
+  notReady: readonly { server: string }[];
+}): { isReady: boolean; text: string } {
+  const told = servers.length - new Set(notReady.map(({ server }) => server)).size;
   const all = count(servers.length, 'MCP server');
-  if (missing.size === 0) return `orchestrator ready: ${count(tools, 'tool')} from ${all}`;
-  if (told === 0) return `orchestrator up, and none of its ${all} is ready`;
-  return `orchestrator ready: ${count(tools, 'tool')} from ${told} of ${all}`;
+  if (told === servers.length) return { isReady: true, text: `${count(tools, 'tool')} from ${all}` };
+  if (told <= 0)
+    return {
+      isReady: false,
+      text: servers.length === 1 ? 'its MCP server is not ready' : `none of its ${all} is ready`,
+    };
+  return { isReady: true, text: `${count(tools, 'tool')} from ${told} of ${all}` };
 }
 
 function serverLines({ servers, problems, notReady }: OrchestratorReport): string[] {

@@ -1,10 +1,11 @@
+import type { Config } from '@signalbox/daemon/config';
 import { findConfig, labelledConfig } from '@signalbox/daemon/config/internal';
-import { dataDirectory } from '@signalbox/daemon/data-directory';
+import { dataDirectory, runningBroker } from '@signalbox/daemon/data-directory';
 import { type OrchestratorReport, runOrchestrator, type ServerStart } from '@signalbox/daemon/orchestrator';
 import { isSupervised, reportToSupervisor } from '@signalbox/daemon/supervisor';
 import { hostLabelPattern, SignalboxError } from '@signalbox/protocol';
 import { handedConfig } from '../config/handed-config.ts';
-import { loadFound } from '../config/load-found.ts';
+import { isSameFile, loadFound } from '../config/load-found.ts';
 import { authoritiesFor } from '../connection/authorities.ts';
 import { withConnectionHint } from '../connection/connected-client.ts';
 import { brokerPlace, hasAgentEnvironment, namedToken } from '../connection/connection.ts';
@@ -48,6 +49,7 @@ export async function orchestratorProcess(flags: OrchestratorFlags): Promise<voi
   void stop.then(() => start.abort());
   const token = ownToken(flags);
   const label = flags.host === undefined ? undefined : checkedLabel(flags.host);
+  if (label !== undefined && found) refuseOthersServers(label, found.file, { config, flags });
   const { mcpServers } = label === undefined ? config : labelledConfig(config, label);
   const servers = Object.entries(mcpServers).filter(([, { disabled }]) => !disabled);
   using starts = shownStarts(
@@ -93,6 +95,26 @@ function checkedLabel(label: string): string {
   if (hostLabelPattern.test(label)) return label;
   const message = `--host: '${label}' is no label: use lower-case letters, digits, _ and - (at most 32)`;
   throw new SignalboxError('usage', message, { details: { hint: 'as in --host gpu' } });
+}
+
+/**
+ * Refuses to start the servers of a file that the system of this machine runs: they are those of its orchestrator without a label, unless
+ * the file places some with this label.
+ */
+function refuseOthersServers(
+  label: string,
+  file: string,
+  { config, flags }: { config: Config; flags: OrchestratorFlags },
+): void {
+  if (Object.keys(config.hosts).length > 0) return;
+  const dataDir = dataDirectory(flags.data, config);
+  if (!isSameFile(runningBroker(dataDir)?.config, file)) return;
+  const message = `the system on ${dataDir} runs ${file}, which gives no server to host ${label}`;
+  throw new SignalboxError('bad_config', message, {
+    details: {
+      hint: `set host: ${label} in the entry of a server, or give this orchestrator a file of its own with --config`,
+    },
+  });
 }
 
 /** Returns the receiver of the starts of servers: the supervisor, the screen or, with --json, nobody. */

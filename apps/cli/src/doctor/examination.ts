@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { queryOrchestrator, readClock, readStats } from '@signalbox/client/operator';
+import { hostProblems } from '@signalbox/client/operator/internal';
 import { runningBroker } from '@signalbox/daemon/data-directory';
 import { SignalboxError } from '@signalbox/protocol';
 import { agentPrograms } from '@signalbox/worker/internal';
@@ -223,12 +224,16 @@ async function serverFindings(
         const {
           servers,
           kept_results,
+          hosts = [],
           warnings = [],
         } = await queryOrchestrator(client, orchestrator, op, { timeoutMs });
         const found = servers.map(hostedServerFinding);
         return [
           ...(found.length > 0 ? found : [ok('the orchestrator has no MCP servers')]),
           ...keptResultsFindings(kept_results),
+          ...hosts
+            .flatMap(({ host, refused = [] }) => hostProblems({ host, servers: [], refused }))
+            .map((text) => warning(text, 'name there what agents may use, or end that orchestrator')),
           ...warnings.map((text) => warning(text, 'signalbox tools matrix shows what roles may call')),
         ];
       } catch (error) {

@@ -9,7 +9,15 @@ import { orchestratorOf } from '../connection/orchestrator-request.ts';
 import { requireKnownAgent } from '../messages/why-waiting.ts';
 import { isOfCall } from '../tail/brief-tail.ts';
 import { formatDuration, formatElapsed } from '../terminal/duration.ts';
-import { oneLine, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
+import {
+  count,
+  instant,
+  oneLine,
+  printJson,
+  printLines,
+  printNotes,
+  tableLines,
+} from '../terminal/output.ts';
 
 /** The options of `signalbox history`. `about` is the agent that it is about. */
 export interface HistoryFlags extends ConnectionFlags {
@@ -33,6 +41,7 @@ export async function printTimeline(flags: HistoryFlags): Promise<void> {
   const query = {
     since,
     limit,
+    newest: true,
     ...(about !== undefined && { agent: about }),
     ...(correlation !== undefined && { correlationId: correlation }),
   };
@@ -52,19 +61,18 @@ export async function printTimeline(flags: HistoryFlags): Promise<void> {
     });
   if (groups.length === 0) return printLines(`nothing in the last ${formatDuration(Date.now() - since)}`);
   const rows = groups.flatMap((group) => groupRows(group, verbose, texts));
-  const headings = ['TIME', 'FROM', 'TO', 'WHAT', 'OUTCOME', 'ID'];
+  const hasTexts = texts.size > 0;
   printLines(
-    texts.size > 0
-      ? tableLines([...headings, 'TEXT'], rows)
-      : tableLines(
-          headings,
-          rows.map((row) => row.slice(0, -1)),
-        ),
+    tableLines(
+      ['TIME', 'FROM', 'TO', 'WHAT', 'OUTCOME', ...(hasTexts ? ['TEXT'] : []), 'ID'],
+      rows.map((row) => (hasTexts ? row : row.toSpliced(-2, 1))),
+      { optionalColumns: 1 },
+    ),
   );
   if (more)
     printLines(
       '',
-      `There is more after these ${messageCount(groups)}: raise --limit, or narrow it with --agent.`,
+      `${count(messageCount(groups), 'message')} shown, and there is more before: raise --limit, or narrow it with --agent.`,
     );
 }
 
@@ -111,35 +119,34 @@ function groupRows({ entries }: TimelineGroup, verbose: boolean, texts: Texts): 
       ),
   );
   return shown.map((entry, at) => [
-    at === 0 ? new Date(entry.at).toISOString() : `  +${formatElapsed(entry.at - start)}`,
+    at === 0 ? instant(entry.at, Date.now()) : `  +${formatElapsed(entry.at - start)}`,
     ...entryCells(entry),
     entry.what === 'message' ? oneLine(texts.get(entry.seq)?.split('\n')[0] ?? '', 80) : '',
+    idOf(entry),
   ]);
+}
+
+function idOf(entry: TimelineEntry): string {
+  return entry.what === 'call' ? entry.request_id : entry.id;
 }
 
 function entryCells(entry: TimelineEntry): string[] {
   if (entry.what === 'call') {
-    const { agent, server, tool, state, outcome, started_at, finished_at, request_id } = entry;
+    const { agent, server, tool, state, outcome, started_at, finished_at } = entry;
     const took =
       finished_at === undefined ? '' : ` after ${formatElapsed(finished_at - (started_at ?? entry.at))}`;
-    return [
-      agent,
-      server ?? '-',
-      `call ${toolLabel({ tool, server })}`,
-      `${outcome ?? state}${took}`,
-      request_id,
-    ];
+    return [agent, server ?? '-', `call ${toolLabel({ tool, server })}`, `${outcome ?? state}${took}`];
   }
   if (entry.what === 'approval') {
-    const { agent, tool, state, ended_at, by, reason, id } = entry;
+    const { agent, tool, state, ended_at, by, reason } = entry;
     const who = by === undefined ? '' : ` by ${by.agent}`;
     const after = ended_at === undefined ? '' : ` after ${formatElapsed(ended_at - entry.at)}`;
     const why = reason === undefined ? '' : ` (${oneLine(reason, 60)})`;
-    return [agent, '-', `approval of ${toolLabel({ tool })}`, `${state}${who}${after}${why}`, id];
+    return [agent, '-', `approval of ${toolLabel({ tool })}`, `${state}${who}${after}${why}`];
   }
-  const { from_agent, inbox, kind, thread, outcome, settled_at, reason, id } = entry;
+  const { from_agent, inbox, kind, thread, outcome, settled_at, reason } = entry;
   const after = settled_at === undefined ? '' : ` after ${formatElapsed(settled_at - entry.at)}`;
   const why = reason === undefined ? '' : ` (${oneLine(reason, 60)})`;
   const what = thread === undefined ? kind : `${kind} in ${thread}`;
-  return [from_agent, inbox, what, `${outcome ?? 'waiting'}${after}${why}`, id];
+  return [from_agent, inbox, what, `${outcome ?? 'waiting'}${after}${why}`];
 }

@@ -1,18 +1,27 @@
 import type { BrokerClient } from '@signalbox/client';
 import { bodyWithoutSecrets } from '@signalbox/mcp-host/redaction';
-import { frameLimits, type Message, SignalboxError, threadOf } from '@signalbox/protocol';
+import { frameLimits, type Hold, type Message, SignalboxError, threadOf } from '@signalbox/protocol';
+import { holdText } from '@signalbox/protocol/internal';
 import { late, within } from '@signalbox/serving';
 import { withClient } from '../connection/connected-client.ts';
 import { type ConnectionFlags, sameConnection } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { type ExitCode, exitCodes } from '../terminal/exit-codes.ts';
-import { count, factLines, printed, printJson, printLines, tableLines } from '../terminal/output.ts';
+import {
+  count,
+  factLines,
+  printed,
+  printJson,
+  printLines,
+  printNotes,
+  tableLines,
+} from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { refuseInTurn } from '../worker/refuse-in-turn.ts';
 import { bodyLines, bodyStart, withParsedBody } from './message-text.ts';
 import { listScheduled } from './scheduled.ts';
 import { type WaitFlags, waitForMail } from './wait-for-mail.ts';
-import { findWaiting, readWaiting } from './waiting-messages.ts';
+import { countHeldBack, findWaiting, heldBackText, holdsOn, readWaiting } from './waiting-messages.ts';
 import { requireKnownAgent } from './why-waiting.ts';
 
 /** The options of `signalbox inbox`. */
@@ -74,15 +83,19 @@ function checkOptions({ wait, take, scheduled, timeout, mark, of }: InboxFlags):
 
 /** Prints one message that waits in an agent's inbox, without taking it. */
 export async function showMessage(id: string, flags: InboxShowFlags): Promise<void> {
-  const message = await withClient(flags, ({ client, connection }) =>
-    findWaiting(client, flags.of ?? connection.agent, {
-      id,
-      ...(flags.from !== undefined && { from: flags.from }),
-    }),
-  );
-  const shown = flags.of === undefined ? message : withoutSecretsOf(message);
-  if (flags.json) printJson({ message: withParsedBody(shown) });
-  else printLines(wholeMessage(shown, Date.now()));
+  const { of, from } = flags;
+  const { message, holds } = await withClient(flags, async ({ client, connection }) => ({
+    message: await findWaiting(client, of ?? connection.agent, { id, ...(from !== undefined && { from }) }),
+    holds: of !== undefined && (await countHeldBack(client, of)) > 0 ? await holdsOn(client, of) : [],
+  }));
+  const shown = of === undefined ? message : withoutSecretsOf(message);
+  if (flags.json) return printJson({ message: withParsedBody(shown), ...(holds.length > 0 && { holds }) });
+  printLines(wholeMessage(shown, Date.now()));
+  if (holds.length > 0)
+    printNotes(
+      ...holds.map((hold) => `${message.to} is held: ${holdText(hold)}`),
+      howToRelease(holds, flags),
+    );
 }
 
 /** Returns a message of somebody else without what has the form of a credential. */
@@ -94,15 +107,27 @@ async function list(flags: InboxFlags): Promise<void> {
   const {
     messages: waiting,
     more,
+    heldBack,
+    holds,
     agent,
   } = await withClient(flags, async ({ client, connection: { agent } }) => {
-    const found = await readWaiting(client, flags.of ?? agent, flags.limit);
-    if (flags.of !== undefined && found.messages.length === 0) await requireKnownAgent(client, flags.of);
-    return { ...found, agent: flags.of ?? agent };
+    const { of } = flags;
+    const found = await readWaiting(client, of ?? agent, flags.limit);
+    if (of !== undefined && found.messages.length === 0) await requireKnownAgent(client, of);
+    const holds = of !== undefined && found.heldBack > 0 ? await holdsOn(client, of) : undefined;
+    return { ...found, holds, agent: of ?? agent };
   });
+  const heldLines = heldBack === 0 ? [] : [heldBackText(agent, heldBack, holds)];
+  if (holds !== undefined) heldLines.push(howToRelease(holds, flags));
   const messages = flags.of === undefined ? waiting : waiting.map(withoutSecretsOf);
-  if (flags.json) return printJson({ messages: messages.map(withParsedBody), ...(more && { more }) });
-  if (messages.length === 0) return printLines(nothingWaits(agent));
+  if (flags.json)
+    return printJson({
+      messages: messages.map(withParsedBody),
+      ...(more && { more }),
+      ...(heldBack > 0 && { held_back: heldBack }),
+      ...(holds && { holds }),
+    });
+  if (messages.length === 0) return printLines(...(heldBack > 0 ? heldLines : [nothingWaits(agent)]));
   const first = more
     ? `The first ${messages.length}, still waiting, and there are more: see --limit.`
     : `${count(messages.length, 'message')}, still waiting.`;
@@ -111,6 +136,7 @@ async function list(flags: InboxFlags): Promise<void> {
     messageTable(messages),
     '',
     first,
+    ...heldLines,
     ...(flags.of === undefined ? [howToRead(flags)] : []),
     ...(isAsked ? [`Answer an ask or task: ${howToAnswer('FROM', 'ID', flags)}`] : []),
   );
@@ -119,29 +145,42 @@ async function list(flags: InboxFlags): Promise<void> {
 async function take(flags: InboxFlags): Promise<void> {
   const together = flags.json === true;
   let shown = 0;
-  const show = async (messages: readonly Message[]): Promise<void> => {
-    shown += messages.length;
-    if (together) printJson({ messages: messages.map(withParsedBody) });
-    else for (const message of messages) printLines(takenLines(message, flags), '');
-    await printed();
-  };
-  const { left, agent } = await withClient(
+  const { left, heldBack, agent } = await withClient(
     flags,
     async ({ client }) => {
       refuseInTurn(client.address, process.env);
-      return { left: await takeWaiting(client, { limit: flags.limit, together }, show), agent: client.agent };
+      const show = async (messages: readonly Message[]): Promise<void> => {
+        shown += messages.length;
+        if (together) {
+          const held = await countHeldBack(client, client.agent);
+          printJson({ messages: messages.map(withParsedBody), ...(held > 0 && { held_back: held }) });
+        } else for (const message of messages) printLines(takenLines(message, flags), '');
+        await printed();
+      };
+      const left = await takeWaiting(client, { limit: flags.limit, together }, show);
+      return {
+        left,
+        heldBack: left > 0 ? await countHeldBack(client, client.agent) : 0,
+        agent: client.agent,
+      };
     },
     { as: 'agent' },
   );
   if (together) return;
-  if (shown === 0) printLines(nothingWaits(agent));
-  else printLines(`${count(shown, 'message')} taken${left > 0 ? `; ${left} still waiting` : ''}.`);
+  if (shown > 0) printLines(`${count(shown, 'message')} taken${left > 0 ? `; ${left} still waiting` : ''}.`);
+  if (heldBack > 0) printLines(heldBackText(agent, heldBack));
+  else if (shown === 0) printLines(nothingWaits(agent));
 }
 
 /** Returns the thread of a message, or nothing if it begins one. */
 function otherThread(message: Message): string {
   const thread = threadOf(message);
   return thread === message.id ? '' : thread;
+}
+
+function howToRelease(holds: readonly Hold[], flags: ConnectionFlags): string {
+  const ids = holds.map(({ id }) => id);
+  return `Release it: ${shellWords('signalbox', 'release', ...ids, ...sameConnection(flags))}`;
 }
 
 const nothingWaits = (agent: string): string => `no messages are waiting for ${agent}`;

@@ -2,7 +2,7 @@ import { type ScheduledMessageInfo, SignalboxError } from '@signalbox/protocol';
 import { withClient } from '../connection/connected-client.ts';
 import { type ConnectionFlags, sameConnection } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
-import { count, printJson, printLines, tableLines } from '../terminal/output.ts';
+import { count, instant, printJson, printLines, tableLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 
 /** The options of `signalbox inbox --scheduled`. */
@@ -61,7 +61,7 @@ function table(messages: readonly ScheduledMessageInfo[]): string[] {
     to,
     kind,
     `in ${formatDuration(due_in_ms)}`,
-    new Date(due_at).toISOString(),
+    instant(due_at, Date.now()),
     String(size),
   ]);
   return tableLines(['ID', 'FROM', 'TO', 'KIND', 'DUE', 'AT', 'BYTES'], rows);

@@ -7,8 +7,9 @@ import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { untilText } from '../terminal/duration.ts';
 import { type ExitCode, exitCodes } from '../terminal/exit-codes.ts';
-import { printJson, printLines } from '../terminal/output.ts';
+import { printJson, printLines, printNotes } from '../terminal/output.ts';
 import { type FoundMail, findMail, type Mark, readMark, writeMark } from './new-mail.ts';
+import { countHeldBack, heldBackText } from './waiting-messages.ts';
 
 /** The options of `signalbox inbox --wait`. `timeout` in milliseconds; without it the wait has no end. */
 export interface WaitFlags extends ConnectionFlags {
@@ -26,20 +27,25 @@ const shortestPauseMs = 1_000;
 export async function waitForMail(flags: WaitFlags): Promise<ExitCode> {
   const { timeout = Number.POSITIVE_INFINITY, mark, json } = flags;
   const after = mark === undefined ? undefined : await readMark(mark);
-  const { found, agent } = await withClient(flags, async ({ client, connection, waits }) => {
+  const { found, heldBack, agent } = await withClient(flags, async ({ client, connection, waits }) => {
     const end = timeout === Number.POSITIVE_INFINITY ? 'Ctrl-C ends it' : untilText(timeout, Date.now());
-    waits.for(() =>
-      client.state.name === 'ready'
-        ? `mail for ${connection.agent}, ${end}`
-        : `the broker at ${client.url}, to which the connection is lost`,
-    );
+    waits.for(async () => {
+      if (client.state.name !== 'ready')
+        return `the broker at ${client.url}, to which the connection is lost`;
+      const heldBack = await countHeldBack(client, connection.agent);
+      const held = heldBack > 0 ? `; ${heldBackText(connection.agent, heldBack)}` : '';
+      return `mail for ${connection.agent}, ${end}${held}`;
+    });
+    const found = await firstMail(client, connection.agent, { after, timeoutMs: timeout });
     return {
-      found: await firstMail(client, connection.agent, { after, timeoutMs: timeout }),
+      found,
+      heldBack: found === undefined ? await countHeldBack(client, connection.agent).catch(() => 0) : 0,
       agent: agentOf(connection.agent),
     };
   });
   if (found === undefined) {
-    if (json) printJson({ messages: 0, from: [] });
+    if (json) printJson({ messages: 0, from: [], ...(heldBack > 0 && { held_back: heldBack }) });
+    else if (heldBack > 0) printNotes(heldBackText(agent, heldBack));
     return exitCodes.ok;
   }
   if (mark !== undefined) await remember(mark, found.upTo);

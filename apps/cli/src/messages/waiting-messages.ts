@@ -1,20 +1,58 @@
 import type { BrokerClient } from '@signalbox/client';
-import { type Message, SignalboxError } from '@signalbox/protocol';
+import { listHolds, listTokens } from '@signalbox/client/operator';
+import { agentOf, type Hold, type Message, SignalboxError } from '@signalbox/protocol';
+import { holdText, isOnAgent } from '@signalbox/protocol/internal';
+import { count } from '../terminal/output.ts';
 
 const maxPage = 1000;
 
 /**
- * Reads the first `limit` messages that wait at an address, without taking them; `more` says whether others wait. The broker
- * answers with as many at a time as fit its own limit of bytes.
+ * Reads the first `limit` messages that wait at an address, without taking them; `more` says whether others wait, and `heldBack` how many
+ * wait until a hold ends. The broker answers with as many at a time as fit its own limit of bytes.
  */
 export async function readWaiting(
   client: BrokerClient,
   address: string,
   limit: number,
-): Promise<{ messages: Message[]; more: boolean }> {
+): Promise<{ messages: Message[]; more: boolean; heldBack: number }> {
   const messages: Message[] = [];
-  for await (const message of waiting(client, address, limit + 1)) messages.push(message);
-  return { messages: messages.slice(0, limit), more: messages.length > limit };
+  const held = { back: 0 };
+  for await (const message of waiting(client, address, { limit: limit + 1, held })) messages.push(message);
+  return { messages: messages.slice(0, limit), more: messages.length > limit, heldBack: held.back };
+}
+
+/** Counts the messages of an inbox that wait until a hold ends. */
+export async function countHeldBack(client: BrokerClient, address: string): Promise<number> {
+  let heldBack = 0;
+  await client.peek({
+    address,
+    limit: 1,
+    bodies: false,
+    onHeldBack: (messages) => {
+      heldBack = messages;
+    },
+  });
+  return heldBack;
+}
+
+/** Lists the holds on an agent, for operators. */
+export async function holdsOn(client: BrokerClient, address: string): Promise<Hold[]> {
+  const agent = agentOf(address);
+  const [holds, tokens, { connections }] = await Promise.all([
+    listHolds(client),
+    listTokens(client),
+    client.findRecipient(agent),
+  ]);
+  const roles = new Set(['', ...connections.map(({ role }) => role)]);
+  for (const token of tokens) if (token.agent === agent) roles.add(token.role);
+  return holds.filter((hold) => [...roles].some((role) => isOnAgent(hold, { agent, role })));
+}
+
+/** Says that mail waits until a hold ends; an agent is not told whose it is. */
+export function heldBackText(address: string, heldBack: number, holds?: readonly Hold[]): string {
+  const waits = `${count(heldBack, 'message')} ${heldBack === 1 ? 'is' : 'are'} held back`;
+  if (holds === undefined) return `${waits}: an operator holds ${agentOf(address)}, until the release`;
+  return `${waits} from ${agentOf(address)}: ${holds.map(holdText).join('; ')}`;
 }
 
 /**
@@ -27,11 +65,12 @@ export async function findWaiting(
   { id, from }: { id: string; from?: string },
 ): Promise<Message> {
   const found: Message[] = [];
-  for await (const message of waiting(client, address)) {
+  const held = { back: 0 };
+  for await (const message of waiting(client, address, { held })) {
     if (message.id === id && (from === undefined || message.from.agent === from)) found.push(message);
   }
   const [message, ...others] = found;
-  if (!message) throw noSuchMessage(address, id, from);
+  if (!message) throw noSuchMessage(address, id, { from, heldBack: held.back });
   if (others.length > 0) {
     const senders = found.map((one) => one.from.agent).join(', ');
     throw new SignalboxError('usage', `${found.length} messages have the id '${id}', from ${senders}`, {
@@ -41,14 +80,20 @@ export async function findWaiting(
   return message;
 }
 
-function noSuchMessage(address: string, id: string, from: string | undefined): SignalboxError {
+function noSuchMessage(
+  address: string,
+  id: string,
+  { from, heldBack }: { from: string | undefined; heldBack: number },
+): SignalboxError {
+  const gone =
+    'signalbox inbox lists what waits; a message that was taken or answered, or has expired, is gone';
   const sender = from === undefined ? '' : ` from '${from}'`;
   return new SignalboxError(
     'unknown_message',
     `no message '${id}'${sender} waits in the inbox '${address}'`,
     {
       details: {
-        hint: 'signalbox inbox lists what waits; a message that was taken or answered, or has expired, is gone',
+        hint: heldBack > 0 ? `it may be held back: ${heldBackText(address, heldBack)}` : gone,
       },
     },
   );
@@ -57,14 +102,21 @@ function noSuchMessage(address: string, id: string, from: string | undefined): S
 async function* waiting(
   client: BrokerClient,
   address: string,
-  limit = Number.POSITIVE_INFINITY,
+  { limit = Number.POSITIVE_INFINITY, held }: { limit?: number; held: { back: number } },
 ): AsyncGenerator<Message> {
   let after: number | undefined;
   for (let left = limit; left > 0; ) {
     const page = await client.peek({
       address,
       limit: Math.min(left, maxPage),
-      ...(after !== undefined && { after }),
+      // The first page tells of the whole inbox.
+      ...(after === undefined
+        ? {
+            onHeldBack: (messages) => {
+              held.back = messages;
+            },
+          }
+        : { after }),
     });
     if (page.length === 0) return;
     yield* page;

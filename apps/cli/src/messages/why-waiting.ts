@@ -58,11 +58,28 @@ async function whyAgentWaits(client: BrokerClient, to: string): Promise<WhyWaiti
   };
 }
 
-/** Says that a command waits for a recipient to do something, with the reasons why that may take long. */
-export async function recipientText({ client }: ConnectedClient, to: string, todo: string): Promise<string> {
+/**
+ * Says that a command waits for a recipient to do something, with the reasons why that may take long. `before` is what was known before
+ * the question: the question itself is no mail before it.
+ */
+export async function recipientText(
+  { client }: ConnectedClient,
+  to: string,
+  todo: string,
+  before?: WhyWaiting,
+): Promise<string> {
   if (client.state.name !== 'ready') return `the broker at ${client.url}, to which the connection is lost`;
-  const reasons = whyWaitingLines(to, await whyWaiting(client, to), Date.now());
+  const reasons = whyWaitingLines(to, withoutOwn(await whyWaiting(client, to), before), Date.now());
   return [`${to} ${todo}`, ...reasons].join('; ');
+}
+
+/** Counts of the mail that waits only what was there before the own question: the broker may still count that one. */
+export function withoutOwn(
+  now: WhyWaiting | undefined,
+  before: WhyWaiting | undefined,
+): WhyWaiting | undefined {
+  if (now?.unread === undefined) return now;
+  return { ...now, unread: Math.min(now.unread, before?.unread ?? 0) };
 }
 
 /** Adds to the refusal of an unknown agent or group what to do. Any other thrown value is returned as it is. */

@@ -2,7 +2,7 @@ import { listSchedules as readSchedules, type ScheduleReport } from '@signalbox/
 import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
-import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
+import { count, instant, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
 
 /** The options of `signalbox schedules list`. */
 export interface SchedulesFlags extends ConnectionFlags {
@@ -42,6 +42,6 @@ function timetable({ cron, time_zone, every_ms }: ScheduleReport): string {
 
 function moment(at: number | undefined, now: number): string {
   if (at === undefined) return '-';
-  const time = new Date(at).toISOString().replace('.000Z', 'Z');
+  const time = instant(at, now).replace('.000Z', 'Z');
   return at > now ? `${time}, in ${formatDuration(at - now)}` : `${time}, ${formatDuration(now - at)} ago`;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { cell, factLines, oneLine, tableLines } from './output.ts';
+import { cell, factLines, instant, oneLine, tableLines } from './output.ts';
 import { textWidth } from './text-width.ts';
 
 test('A cell with control characters neither steers the terminal nor breaks the columns.', () => {
@@ -16,6 +16,16 @@ test('On a terminal rows stay on their lines: long texts are cut, and what peopl
   expect(tableLines(['ID', 'TEXT', 'WHY'], rows, { terminalWidth: Number.POSITIVE_INFINITY })[1]).toContain(
     'y'.repeat(50),
   );
+});
+
+test('A time is never cut, and on a terminal it is short enough to leave room.', () => {
+  const now = Date.UTC(2026, 10, 30, 3, 52, 13, 516);
+  expect(instant(now, now, false)).toBe('2026-11-30T03:52:13.516Z');
+  expect(instant(now, now + 1000, true)).toBe('03:52:13Z');
+  expect(instant(now, now + 86_400_000, true)).toBe('2026-11-30T03:52:13Z');
+  const row = [instant(now, 0, true), ...['from', 'to', 'what', 'why'].map((text) => text.repeat(20))];
+  const [, line] = tableLines(['TIME', 'FROM', 'TO', 'WHAT', 'OUTCOME'], [row], { terminalWidth: 80 });
+  expect(line).toMatch(/^2026-11-30T03:52:13Z {2}from.*… {2}to.*… {2}what.*… {2}why.*…$/);
 });
 
 test('Wide characters do not move the columns after them.', () => {

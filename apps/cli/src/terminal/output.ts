@@ -50,6 +50,9 @@ export function printed(): Promise<void> {
 /** The headings of columns that are never cut, because people copy from them into other commands. */
 const copied = new Set(['ID', 'SEQ', 'AGENT', 'INBOX', 'SERVER', 'TOOL', 'FILE', 'HASH OF THE LAST ROW']);
 
+/** The headings of columns of times, which say nothing when they are cut. */
+const times = new Set(['TIME', 'LAST', 'STARTED', 'AT', 'NEXT RUN', 'LAST RUN']);
+
 /** Options that fit a table into a terminal. */
 export interface TableOptions {
   /** The columns of the terminal; by default those of standard output. */
@@ -69,7 +72,10 @@ export function tableLines(
 ): string[] {
   const all = [headings, ...rows.map((row) => row.map(cell))];
   const natural = naturalWidths(all);
-  const columns = natural.map((width, column) => ({ width, isWhole: copied.has(headings[column] ?? '') }));
+  const columns = natural.map((width, column) => {
+    const heading = headings[column] ?? '';
+    return { width, isWhole: copied.has(heading) || times.has(heading) };
+  });
   const widths = fittingWidths(columns, terminalWidth, optionalColumns);
   const shown = all.map((row) => row.slice(0, widths.length));
   return laidOut(shown, widths);
@@ -126,6 +132,17 @@ function escapedBlank(blank: string): string {
 export function oneLine(text: string, length: number): string {
   const flat = visible(text.replace(/\s+/g, ' ').trim());
   return cutText(flat, length);
+}
+
+/**
+ * Writes an instant of epoch milliseconds in UTC for a cell of a table: on a terminal without the day if that is today, and without
+ * milliseconds.
+ */
+export function instant(at: number, now: number, isTerminal: boolean = process.stdout.isTTY): string {
+  const whole = new Date(at).toISOString();
+  if (!isTerminal) return whole;
+  const isToday = whole.slice(0, 10) === new Date(now).toISOString().slice(0, 10);
+  return `${whole.slice(isToday ? 11 : 0, 19)}Z`;
 }
 
 /** Writes a number with its noun, as in `1 tool` and `2 tools`. */

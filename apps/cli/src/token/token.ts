@@ -53,7 +53,9 @@ export async function runTokenIssue(flags: TokenIssueFlags): Promise<void> {
   if (out !== undefined) checkFree(out, force);
   const { issued, warnings } = await withClient(connectionFlags, async ({ client, connection: { url } }) => {
     const roles = await listedRoles(flags, url);
-    const unlisted = roles ? (given ?? [role]).flatMap((one) => roleWarning(one, roles) ?? []) : [];
+    // A token that decides on calls needs no tools.
+    const named = approves === undefined ? (given ?? [role]) : [];
+    const unlisted = roles ? named.flatMap((one) => roleWarning(one, roles) ?? []) : [];
     const token = await issueToken(client, { agent, role, roles: given, approves, readsBodies, ttlMs });
     try {
       if (out !== undefined) await saveToken(out, tokenFileText({ token: token.token, url }), force);

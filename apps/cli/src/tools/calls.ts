@@ -5,7 +5,7 @@ import { toolLabel } from '@signalbox/protocol/tool-label';
 import { withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { formatElapsed } from '../terminal/duration.ts';
-import { count, printJson, printLines, tableLines } from '../terminal/output.ts';
+import { count, instant, printJson, printLines, tableLines } from '../terminal/output.ts';
 
 /** The options of `signalbox tools calls`. */
 export interface ToolsCallsFlags extends ToolsFlags {
@@ -37,30 +37,17 @@ export async function printCalls(flags: ToolsCallsFlags): Promise<void> {
   if (calls.length === 0)
     return printLines(running ? 'no tool call waits or runs' : 'no tool calls in that time');
   const rows = calls.map(
-    ({
-      agent,
-      tool,
-      server,
-      state,
-      received_at,
-      started_at,
-      finished_at,
-      outcome,
-      reply_kept,
-      request_id,
-    }) => [
+    ({ agent, tool, server, state, received_at, started_at, finished_at, outcome, request_id }) => [
+      instant(started_at ?? received_at, Date.now()),
       agent,
       toolLabel({ tool, server }),
-      state,
-      new Date(started_at ?? received_at).toISOString(),
-      took(started_at ?? received_at, finished_at),
-      outcome ?? '-',
-      reply_kept ? 'kept' : '-',
+      outcome ?? state,
       request_id,
+      took(started_at ?? received_at, finished_at),
     ],
   );
   printLines(
-    ...tableLines(['AGENT', 'TOOL', 'STATE', 'STARTED', 'TOOK', 'OUTCOME', 'REPLY', 'ID'], rows),
+    ...tableLines(['STARTED', 'AGENT', 'TOOL', 'OUTCOME', 'ID', 'TOOK'], rows, { optionalColumns: 1 }),
     '',
     calls.length < limit
       ? count(calls.length, 'call')

@@ -1,10 +1,10 @@
 import { cancelCall, listCalls } from '@signalbox/client/operator';
-import { type CallRecord, type CancelCallReply, SignalboxError } from '@signalbox/protocol';
+import { type CancelCallReply, SignalboxError } from '@signalbox/protocol';
 import { withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printLines } from '../terminal/output.ts';
-import { checkRequestId } from './result.ts';
+import { callerOf, checkRequestId } from './result.ts';
 
 /** The options of `signalbox tools cancel`. `of` is the agent that made the call, not the one that asks. */
 export interface ToolsCancelFlags extends ToolsFlags {
@@ -21,6 +21,7 @@ export async function cancelToolCall(requestId: string, flags: ToolsCancelFlags)
     const { client } = connected;
     const orchestrator = await orchestratorOf(connected, flags);
     const agent = flags.of ?? callerOf(requestId, await listCalls(client, orchestrator));
+    if (agent === undefined) throw unknownCall(requestId);
     const reply = await cancelCall(client, orchestrator, { agent, requestId }, flags.reason);
     return { agent, reply };
   });
@@ -29,19 +30,9 @@ export async function cancelToolCall(requestId: string, flags: ToolsCancelFlags)
   else printLines(sentence(agent, reply));
 }
 
-/** Returns the agent that made the call with an id. Throws `usage` if several did, or none. */
-function callerOf(requestId: string, calls: readonly CallRecord[]): string {
-  const agents = new Set(
-    calls.filter(({ request_id }) => request_id === requestId).map(({ agent }) => agent),
-  );
-  const [agent] = agents;
-  if (agent !== undefined && agents.size === 1) return agent;
-  if (agent === undefined)
-    throw new SignalboxError('usage', `the orchestrator knows no call with the id ${requestId}`, {
-      details: { hint: 'signalbox tools calls --running lists the calls that wait or run' },
-    });
-  throw new SignalboxError('usage', `several agents have a call with the id ${requestId}`, {
-    details: { hint: `name one with --of: ${[...agents].join(', ')}` },
+function unknownCall(requestId: string): SignalboxError {
+  return new SignalboxError('usage', `the orchestrator knows no call with the id ${requestId}`, {
+    details: { hint: 'signalbox tools calls --running lists the calls that wait or run' },
   });
 }
 

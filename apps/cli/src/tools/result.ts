@@ -1,6 +1,18 @@
+import type { BrokerClient } from '@signalbox/client';
+import { listCalls, queryOrchestrator } from '@signalbox/client/operator';
 import { replyError } from '@signalbox/client/operator/internal';
-import { type CallStatus, SignalboxError, toolErrorCodes } from '@signalbox/protocol';
-import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
+import {
+  type CallRecord,
+  type CallStatus,
+  isPermitted,
+  operationPermissions,
+  permissionsOfRole,
+  SignalboxError,
+  toolErrorCodes,
+} from '@signalbox/protocol';
+import { withClient } from '../connection/connected-client.ts';
+import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
+import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { exitCodeOf, exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printLines } from '../terminal/output.ts';
 import { printResult } from './print-result.ts';
@@ -12,21 +24,44 @@ export interface ToolsResultFlags extends ToolsFlags {
 }
 
 /**
- * Prints the state of a call, with its reply if it has ended. Operators may name a call of any agent. Exit code 75 says that it has not
- * ended.
+ * Prints the state of a call, with its reply if it has ended; for operators that of any agent. Exit code 75 says that it has not ended.
  */
 export async function callResult(requestId: string, { of, ...flags }: ToolsResultFlags): Promise<void> {
   checkRequestId(requestId);
-  const status = await askOrchestrator(flags, {
-    op: 'status',
-    request_id: requestId,
-    ...(of !== undefined && { as_agent: of }),
+  const status = await withClient(flags, async (connected) => {
+    const { client } = connected;
+    using withdrawal = withdrawOnSignal();
+    const { signal } = withdrawal;
+    const orchestrator = await orchestratorOf(connected, flags);
+    const ask = (agent: string | undefined) => {
+      const question = { op: 'status' as const, request_id: requestId };
+      const whole = agent === undefined ? question : { ...question, as_agent: agent };
+      return queryOrchestrator(client, orchestrator, whole, { signal });
+    };
+    const own = await ask(of);
+    if (own.state !== 'unknown' || of !== undefined || !seesAll(client)) return own;
+    const caller = callerOf(requestId, await listCalls(client, orchestrator));
+    return caller === undefined ? own : await ask(caller);
   });
   if (status.state === 'finished') return printFinished(status, flags);
   process.exitCode = status.state === 'unknown' ? exitCodes.failed : exitCodes.retryable;
   if (flags.json) return printJson(status);
   if (status.state === 'awaiting_approval') printLines(awaiting(status.approval));
   else printLines(status.state === 'held' ? held(status.hold) : words[status.state]);
+}
+
+function seesAll({ welcome }: BrokerClient): boolean {
+  return isPermitted(operationPermissions.frame.status, permissionsOfRole(welcome.role));
+}
+
+/** Returns the agent that made the call with an id, if one of the calls has it. Throws `usage` if several agents have such a call. */
+export function callerOf(requestId: string, calls: readonly CallRecord[]): string | undefined {
+  const of = calls.filter(({ request_id }) => request_id === requestId);
+  const agents = [...new Set(of.map(({ agent }) => agent))];
+  if (agents.length <= 1) return agents[0];
+  throw new SignalboxError('usage', `several agents have a call with the id ${requestId}`, {
+    details: { hint: `name one with --of: ${agents.join(', ')}` },
+  });
 }
 
 function awaiting(approval: string): string {

@@ -106,6 +106,7 @@ async function connect(
       ...(flags.thread !== undefined && { thread: flags.thread }),
       signal: giveUp.signal,
       waitForBroker: true,
+      onConnected: () => clearTimeout(timer),
       ...ports,
     });
   } catch (error) {
@@ -118,9 +119,17 @@ async function connect(
         details: { url: connection.url, hint: 'start one with: signalbox up   (or wait longer with --wait)' },
       });
     }
-    throw withConnectionHint(error, connection);
+    throw withConnectionHint(withOrchestratorHint(error), connection);
   } finally {
     connecting = false;
     clearTimeout(timer);
   }
+}
+
+/** Adds what to do if the broker is there and no orchestrator is. */
+function withOrchestratorHint(error: unknown): unknown {
+  if (!(error instanceof SignalboxError) || error.code !== 'no_consumer') return error;
+  const hint = 'start one with: signalbox up   (--orchestrator NAME names one that runs under another id)';
+  const { code, message, retryable } = error;
+  return new SignalboxError(code, message, { cause: error, retryable, details: { hint } });
 }

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Text } from './text.tsx';
 
-/** Shows the details of one thing beside the list. Escape closes it. */
+/** Shows the details of one thing beside the list. Escape closes it; then the row of the thing has the focus again. */
 export function Drawer({
   title,
   onClose,
@@ -14,12 +14,17 @@ export function Drawer({
 }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), [title]);
+  const close = (): void => {
+    const row = (which: string) => document.querySelector<HTMLElement>(`.table tr${which}`);
+    (row('.selected') ?? row('[tabindex="0"]'))?.focus();
+    onClose();
+  };
   useEffect(() => {
-    const close = (event: KeyboardEvent): void => {
-      if (event.key === 'Escape') onClose();
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key === 'Escape') close();
     };
-    addEventListener('keydown', close);
-    return () => removeEventListener('keydown', close);
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
   }, [onClose]);
   return (
     <aside class="drawer" aria-label="Details">
@@ -27,7 +32,7 @@ export function Drawer({
         <h2 ref={heading} tabIndex={-1}>
           <Text>{title}</Text>
         </h2>
-        <button type="button" class="button plain" aria-label="Close" onClick={onClose}>
+        <button type="button" class="button plain" aria-label="Close" onClick={close}>
           ✕
         </button>
       </header>

@@ -16,7 +16,7 @@ export function StateMark({ tone, children }: { tone: Tone; children: string }) 
       <svg viewBox="0 0 12 12" aria-hidden="true">
         <path d={forms[tone]} fill-rule="evenodd" />
       </svg>
-      {children}
+      <span>{children}</span>
     </span>
   );
 }

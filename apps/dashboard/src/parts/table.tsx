@@ -124,7 +124,7 @@ export function Table<Row>(props: Props<Row>) {
           </tr>
         </thead>
         <tbody>
-          <Gap rows={first} columns={columns.length} rowHeight={rowHeight} />
+          <Gap rows={first} rowHeight={rowHeight} />
           {lines.slice(first, end).map((line, offset) => {
             const index = first + offset;
             if (line instanceof Heading)
@@ -161,7 +161,7 @@ export function Table<Row>(props: Props<Row>) {
               </tr>
             );
           })}
-          <Gap rows={lines.length - end} columns={columns.length} rowHeight={rowHeight} />
+          <Gap rows={lines.length - end} rowHeight={rowHeight} />
         </tbody>
       </table>
     </div>
@@ -222,12 +222,12 @@ function classOf({ isNumber = false, isOptional = false, isWide = false }: CellL
   return [isNumber ? 'number' : '', isOptional ? 'optional' : '', isWide ? 'wide' : ''].join(' ').trim();
 }
 
-/** Takes the space of rows that are not in sight. */
-function Gap({ rows, columns, rowHeight }: { rows: number; columns: number; rowHeight: number }) {
+/** Takes the space of rows that are not in sight. It spans no columns: some may be hidden, and would get room in the table. */
+function Gap({ rows, rowHeight }: { rows: number; rowHeight: number }) {
   if (rows <= 0) return null;
   return (
     <tr class="gap">
-      <td colSpan={columns} style={{ height: `${rows * rowHeight}px` }} />
+      <td style={{ height: `${rows * rowHeight}px` }} />
     </tr>
   );
 }

@@ -53,15 +53,23 @@ export function AgentsView() {
   const calls = resource.data?.calls ?? [];
   const running = Map.groupBy(Array.isArray(calls) ? calls : [], (call) => call.agent);
   const wanted = filter.toLowerCase();
-  const rows = all.filter(({ agent: id, roles, state, on_hold }) =>
-    [id, ...roles, states[state].word, on_hold === undefined ? '' : 'held'].some((text) =>
-      text.toLowerCase().includes(wanted),
-    ),
+  const stateOf = (one: AgentSummary) => shownState(one, running.get(one.agent) ?? []);
+  const rows = all.filter((one) =>
+    [one.agent, ...one.roles, stateOf(one).word].some((text) => text.toLowerCase().includes(wanted)),
   );
+  const connected = all.filter(({ connected_at }) => connected_at !== undefined);
+  const working = connected.filter((one) => stateOf(one).tone === 'busy').length;
   const chosen = all.find((one) => one.agent === agent);
   if (isOverTime()) return <OverTimeView title="Agents" of="agents" />;
   return (
-    <View title="Agents" summary={<Summary agents={all} more={resource.data?.more} />} resource={resource}>
+    <View
+      title="Agents"
+      summary={
+        resource.data &&
+        `${counted(connected.length, 'agent')} connected, ${working} working${resource.data.more ? '; more have mail' : ''}`
+      }
+      resource={resource}
+    >
       <OverTimeTabs />
       <div class="filters">
         <Filter label="Name, role or state" value={filter} onChange={(text) => setParams({ filter: text })} />
@@ -79,7 +87,7 @@ export function AgentsView() {
             { title: 'Agent', width: '22%', cell: (one) => <Name>{one.agent}</Name> },
             {
               title: 'State',
-              width: '10.5rem',
+              width: '12.5rem',
               cell: (one) => <State of={one} calls={running.get(one.agent) ?? []} />,
             },
             {
@@ -113,33 +121,28 @@ export function AgentsView() {
   );
 }
 
-function Summary({ agents, more }: { agents: readonly AgentSummary[]; more?: boolean | undefined }) {
-  const connected = agents.filter(({ connected_at }) => connected_at !== undefined);
-  const working = connected.filter(({ state }) => state === 'working').length;
-  return (
-    <>
-      {counted(connected.length, 'agent')} connected, {working} working{more ? '; more have mail' : ''}
-    </>
-  );
+/** Returns the state of an agent: what it announces, and what its calls that have not ended tell. */
+function shownState(
+  { state, running, on_hold }: AgentSummary,
+  calls: readonly CallRecord[],
+): { tone: Tone; word: string } {
+  const { tone, word } = states[state];
+  if (on_hold !== undefined) return { tone: 'soon', word: running > 0 ? `held, ${word}` : 'held' };
+  const atWork = Math.max(running, calls.filter((call) => call.state === 'running').length);
+  if (state !== 'working' && state !== 'idle' && state !== 'connected') return { tone, word };
+  if (calls.length > 0 && calls.every((call) => call.state !== 'running'))
+    return { tone: 'soon', word: calls.some(asksPerson) ? 'waits for a person' : 'waiting' };
+  if (atWork === 0) return { tone, word };
+  return { tone: 'busy', word: atWork > 1 ? `working ${atWork}` : 'working' };
 }
 
-/** Shows the state of an agent. It is waiting if none of its calls runs yet. */
-function State({
-  of: { state, running, on_hold },
-  calls,
-}: {
-  of: AgentSummary;
-  calls: readonly CallRecord[];
-}) {
-  const { tone, word } = states[state];
-  if (on_hold !== undefined)
-    return <StateMark tone="soon">{running > 0 ? `held, ${word}` : 'held'}</StateMark>;
-  const waits = calls.length > 0 && calls.every((call) => call.state !== 'running');
-  if (waits && (state === 'working' || state === 'idle' || state === 'connected'))
-    return <StateMark tone="soon">waiting</StateMark>;
-  return (
-    <StateMark tone={tone}>{state === 'working' && running > 1 ? `${word} ${running}` : word}</StateMark>
-  );
+function State({ of, calls }: { of: AgentSummary; calls: readonly CallRecord[] }) {
+  const { tone, word } = shownState(of, calls);
+  return <StateMark tone={tone}>{word}</StateMark>;
+}
+
+function asksPerson({ state }: CallRecord): boolean {
+  return state === 'awaiting_approval';
 }
 
 function Mail({ of: { mail, oldest_at } }: { of: AgentSummary }) {
@@ -181,6 +184,17 @@ function Doing({
       <span class="name">
         <Text>{used[0].title}</Text>
         {used.length > 1 && ` and ${used.length - 1} more`}
+      </span>
+    );
+  const [turn] = turns;
+  if (turn)
+    return (
+      <span class="name">
+        <span class="quiet">
+          for <Age at={turn.since} />:{' '}
+        </span>
+        <Text>{`${turn.kind} of ${turn.from}`}</Text>
+        {turns.length > 1 && ` and ${turns.length - 1} more`}
       </span>
     );
   if (!last_output) return <>–</>;

@@ -182,6 +182,9 @@ function Details({ of }: { of: CallRecord }) {
         <a class="button" href={hrefOf('agents', { agent })}>
           Agent
         </a>
+        <a class="button" href={hrefOf('tools', { role, tool: toolLabel(of) })}>
+          Explain
+        </a>
       </div>
       {!isOver && canAct.value && <Cancel of={of} />}
     </Drawer>

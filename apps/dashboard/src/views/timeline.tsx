@@ -36,10 +36,12 @@ export function TimelineView() {
     <View
       title="Timeline"
       summary={
-        <>
-          {counted(groups.length, 'request')} since {timeOf(from)}
-          {cut && '; there are more'}
-        </>
+        resource.data && (
+          <>
+            {counted(groups.length, 'request')} since {timeOf(from)}
+            {cut && '; there are more'}
+          </>
+        )
       }
       resource={resource}
     >
@@ -94,8 +96,8 @@ function Group({ group: { correlation_id, entries }, isOpen }: { group: Timeline
   const [first] = entries;
   const call = entries.find((entry) => entry.what === 'call');
   if (!first) return null;
-  const last = entries.at(-1)!;
-  const ended = lastTime(last);
+  // The reply of a call may wait long after its end for somebody who reads it.
+  const ended = lastTime(call ?? entries.at(-1)!);
   return (
     <li class={open ? 'open' : ''}>
       <button type="button" class="line" aria-expanded={open} onClick={() => setOpen(!open)}>

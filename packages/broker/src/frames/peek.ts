@@ -20,7 +20,7 @@ const peekBytes = 1024 * 1024;
 export async function peek(
   frame: PeekFrame,
   caller: Caller,
-  deps: Pick<FrameDeps, 'store' | 'time' | 'audit' | 'now' | 'delivery' | 'groups' | 'holds'>,
+  deps: Pick<FrameDeps, 'store' | 'time' | 'audit' | 'now' | 'delivery' | 'groups' | 'holds' | 'tokens'>,
 ): Promise<Outcome> {
   const { sender, budget } = caller;
   const address = frame.address ?? sender.address;
@@ -53,7 +53,40 @@ export async function peek(
     ...asMessage(message, withBodies, time),
     ...(delivery.held.isWorkedOn(address, message.seq) && { working: true as const }),
   }));
-  return { answer: { type: 'peeked', request_id: frame.request_id, messages } };
+  const heldBack = await heldBackOf(address, stored, caller, deps);
+  return {
+    answer: {
+      ...{ type: 'peeked', request_id: frame.request_id, messages },
+      ...(heldBack > 0 && { held_back: heldBack }),
+    },
+  };
+}
+
+/** Counts what waits in an inbox until a hold ends; of a group, among the messages that were read. */
+async function heldBackOf(
+  address: string,
+  read: readonly StoredMessage[],
+  caller: Caller,
+  deps: Pick<FrameDeps, 'store' | 'delivery' | 'holds' | 'tokens'>,
+): Promise<number> {
+  const { store, delivery, holds } = deps;
+  if (holds.all.length === 0) return 0;
+  const waiting = read.filter(({ seq }) => !delivery.held.has(address, seq));
+  const answers = waiting.filter(({ kind }) => isAnswer(kind)).length;
+  if (isGroup(address)) return holds.on(caller.sender) === undefined ? 0 : waiting.length - answers;
+  if (!isHeld(address, caller, deps)) return 0;
+  return (await store.stats(address)).pending - delivery.held.count(address) - answers;
+}
+
+/** Tells whether an operator holds the agent of an inbox, under the role of the caller or, if that is another agent, one of its own. */
+function isHeld(
+  address: string,
+  { sender }: Caller,
+  { holds, tokens }: Pick<FrameDeps, 'holds' | 'tokens'>,
+): boolean {
+  const agent = agentOf(address);
+  if (agent === sender.agent) return holds.on(sender) !== undefined;
+  return [...tokens.rolesOf(agent), ''].some((role) => holds.on({ agent, role }) !== undefined);
 }
 
 function asMessage(stored: StoredMessage, withBody: boolean, time: ExpiryTime): Message {

@@ -6,7 +6,7 @@ export { isDiskNearlyFull, isStoreNearlyFull, littleRoomBytes } from './broker-s
 export { isNotableLeap } from './clock.ts';
 export { auditPageSize } from './history/audit.ts';
 export { checkToolPattern } from './holds.ts';
-export { countWaitingApprovals } from './orchestrator/approvals.ts';
+export { type OpenCalls, readOpenCalls } from './orchestrator/approvals.ts';
 export { maxCalls, maxOwnCalls, requireOrchestrator } from './orchestrator/calls.ts';
 export { type FailedOutcome, outcomeError } from './orchestrator/failed-outcome.ts';
 export { hostProblems } from './orchestrator/host-problems.ts';

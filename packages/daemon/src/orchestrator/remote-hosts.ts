@@ -13,6 +13,7 @@ import {
   hostAgent,
   hostedListReplySchema,
   hostedReplySchema,
+  hostRole,
   isJsonObject,
   type McpRequest,
   messageOf,
@@ -28,6 +29,12 @@ const askEveryMs = 1_000;
  * then they wait in its inbox.
  */
 const graceMs = 3_500;
+/** The time between two looks for labels that the configuration does not name, in milliseconds. */
+const lookEveryMs = 5_000;
+/** The most of them that are asked for their servers. */
+const maxUnnamed = 16;
+/** The most servers that are named as refused. */
+const maxRefused = 100;
 /** The longest wait for the receipts of calls that were sent before the end of their orchestrator was known, in milliseconds. */
 const receiptsMs = 250;
 /** The longest wait for the restart of a server. */
@@ -42,7 +49,7 @@ export interface RemoteHostsOptions {
   named: () => Readonly<Record<string, readonly string[]>>;
   /** Epoch milliseconds. */
   now?: () => number;
-  log: (event: { event: string; host: string; reason?: string }) => void;
+  log: (event: { event: string; host: string; reason?: string; message?: string }) => void;
 }
 
 type HostedServers = ReadonlyMap<string, HostedReply['servers'][number]>;
@@ -51,6 +58,7 @@ type HostedServers = ReadonlyMap<string, HostedReply['servers'][number]>;
 export class RemoteHosts implements AsyncDisposable {
   readonly #options: RemoteHostsOptions;
   readonly #hosts = new Map<string, RemoteHost>();
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(options: RemoteHostsOptions) {
     this.#options = options;
@@ -61,14 +69,22 @@ export class RemoteHosts implements AsyncDisposable {
     return await this.#host(label).open(server, options);
   };
 
-  /** Asks the orchestrators of all labels of the configuration from now on, also those of which no server is named. */
-  follow(): void {
+  /**
+   * Asks the orchestrators of all labels of the configuration from now on, also those of which no server is named. Of the labels that it
+   * does not name, those that are connected are asked which servers are refused to them.
+   */
+  follow(client: Pick<BrokerClient, 'listConnected'>): void {
     for (const label of Object.keys(this.#options.named())) this.#host(label);
+    const look = (): void => void this.#lookForUnnamed(client).catch(() => {});
+    look();
+    this.#timer = setInterval(look, lookEveryMs).unref();
   }
 
   /** Reports each label: whether its orchestrator is there, and the servers that it serves without being named for them. */
   reports(): HostReport[] {
-    return Object.entries(this.#options.named()).map(([label, named]) => this.#host(label).report(named));
+    for (const label of Object.keys(this.#options.named())) this.#host(label);
+    const reports = Array.from(this.#hosts.values(), (host) => host.report());
+    return reports.filter(({ host, refused }) => this.#isNamed(host) || refused !== undefined);
   }
 
   /** Has a server restarted where it runs, and resolves when that is done. Rejects with a `SignalboxError`. */
@@ -77,7 +93,26 @@ export class RemoteHosts implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
     await Promise.all(Array.from(this.#hosts.values(), (host) => host.stop()));
+  }
+
+  #isNamed(label: string): boolean {
+    return Object.hasOwn(this.#options.named(), label);
+  }
+
+  /** Asks connected orchestrators of labels without a name from now on, and those that have left no more. */
+  async #lookForUnnamed(client: Pick<BrokerClient, 'listConnected'>): Promise<void> {
+    const connected = await client.listConnected({ role: hostRole });
+    const there = new Set(connected.map(({ agent }) => labelOf(agent)));
+    const unnamed = [...this.#hosts].filter(([label]) => !this.#isNamed(label));
+    for (const [label, host] of unnamed) {
+      if (there.has(label)) continue;
+      this.#hosts.delete(label);
+      await host.stop();
+    }
+    const found = [...there].filter((label) => !this.#isNamed(label) && !this.#hosts.has(label));
+    for (const label of found.slice(0, maxUnnamed - unnamed.length)) this.#host(label);
   }
 
   #host(label: string): RemoteHost {
@@ -92,7 +127,8 @@ export class RemoteHosts implements AsyncDisposable {
         waitForBroker: true,
         signal,
       });
-    const host = new RemoteHost(label, { connect: client, log, now });
+    const named = () => this.#options.named()[label] ?? [];
+    const host = new RemoteHost(label, { connect: client, named, log, now });
     this.#hosts.set(label, host);
     return host;
   }
@@ -100,6 +136,8 @@ export class RemoteHosts implements AsyncDisposable {
 
 interface RemoteHostDeps {
   connect: (signal: AbortSignal) => Promise<BrokerClient>;
+  /** Returns the servers that it may serve. */
+  named: () => readonly string[];
   log: RemoteHostsOptions['log'];
   now: () => number;
 }
@@ -128,6 +166,8 @@ class RemoteHost {
   #heardAt = Number.NEGATIVE_INFINITY;
   #connectedAt = Number.POSITIVE_INFINITY;
   #isEndAsked = false;
+  /** The refused servers that were logged. */
+  #toldRefused = '';
   /** Calls that the broker may not have handed out yet. */
   readonly #leaving = new Set<Promise<void>>();
   /** False from an answer that can't be read to the next one that can. */
@@ -179,15 +219,22 @@ class RemoteHost {
     };
   }
 
-  report(named: readonly string[]): HostReport {
-    const refused = [...(this.#found?.keys() ?? [])].filter((server) => !named.includes(server));
+  report(): HostReport {
+    const refused = this.#refused();
     const away = this.#isAway ? (this.#awaySince ?? this.#startedAt) : undefined;
     return {
       host: this.#label,
-      servers: [...named],
+      servers: [...this.#deps.named()],
       ...(away !== undefined && { away_since: away, ...(!this.#wasSeen && { never_seen: true as const }) }),
-      ...(refused.length > 0 && { refused: refused.slice(0, 100) }),
+      ...(refused.length > 0 && { refused }),
     };
+  }
+
+  /** Lists servers that it offers and may not, at most a hundred. */
+  #refused(): string[] {
+    const named = this.#deps.named();
+    const refused = [...(this.#found?.keys() ?? [])].filter((server) => !named.includes(server));
+    return refused.slice(0, maxRefused);
   }
 
   async reload(server: string): Promise<void> {
@@ -279,7 +326,8 @@ class RemoteHost {
     timeoutMs: number,
   ): Promise<HostedReply | undefined> {
     const client = await this.#client;
-    const body = { op: 'hosted', ...about };
+    const refused = this.#refused();
+    const body = { op: 'hosted', ...about, ...(refused.length > 0 && { refused }) };
     const options = { timeoutMs, ephemeral: true, signal: this.#stop.signal };
     const outcome = await client.request(hostAgent(this.#label), 'mcp_request', body, options);
     return outcome.status === 'completed' ? readData(outcome.reply.json, hostedReplySchema) : undefined;
@@ -297,6 +345,7 @@ class RemoteHost {
     this.#awaySince = undefined;
     this.#hasEnded = false;
     this.#wasSeen = true;
+    this.#logRefused();
     if (!ends) void this.#awaitEnd();
     for (const [server, uses] of this.#open) {
       const problem = this.#problemOf(server);
@@ -307,6 +356,15 @@ class RemoteHost {
         use.version = version;
       }
     }
+  }
+
+  #logRefused(): void {
+    const names = this.#refused().join(', ');
+    if (names === this.#toldRefused) return;
+    this.#toldRefused = names;
+    if (names === '') return;
+    const message = `host ${this.#label} serves ${names}, which hosts.${this.#label} of the configuration does not name: refused`;
+    this.#deps.log({ event: 'host_servers_refused', host: this.#label, message });
   }
 
   #missed(askedAt: number): void {
@@ -390,4 +448,8 @@ function readData<Data>(
   if (parsed.success) return parsed.data;
   const why = typeof error?.message === 'string' ? error.message : 'its answer cannot be read';
   throw new SignalboxError('server_failed', why);
+}
+
+function labelOf(agent: string): string {
+  return agent.slice(agent.indexOf('.') + 1);
 }

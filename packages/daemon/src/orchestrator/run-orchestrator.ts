@@ -90,6 +90,7 @@ const eventLevels: Readonly<Record<string, LogLevel>> = {
   server_backing_off: 'warn',
   server_ejected: 'error',
   server_refused: 'error',
+  servers_not_named: 'warn',
   server_reaped: 'warn',
   detached_process_ended: 'warn',
   circuit_opened: 'warn',
@@ -111,6 +112,9 @@ const eventLevels: Readonly<Record<string, LogLevel>> = {
   samples_not_written: 'warn',
   samples_not_taken: 'warn',
 };
+
+/** The events of hosts that are warnings. */
+const hostWarnings: ReadonlySet<string> = new Set(['host_away', 'host_servers_refused']);
 
 /** The events that a server which fails again and again causes each time. */
 const repeatedEvents: ReadonlySet<string> = new Set([
@@ -292,7 +296,7 @@ async function startParts(
     new RemoteHosts({
       connection: { url, insecure, ...(ca !== undefined && { ca }), token, agent: id, tracing },
       named: () => inForce().hosts,
-      log: (event) => log({ level: event.event === 'host_away' ? 'warn' : 'info', ...event }),
+      log: (event) => log({ level: hostWarnings.has(event.event) ? 'warn' : 'info', ...event }),
     }),
   );
   const host = resources.use(
@@ -345,7 +349,7 @@ async function startParts(
       fault,
     }),
   );
-  remote.follow();
+  if (label === undefined) remote.follow(client);
   const rules = resources.use(new RulesInForce(config, host, orchestrator));
   return { host, client, journal, orchestrator, rules, reloadCapabilities: sources.reloadCapabilities };
 }

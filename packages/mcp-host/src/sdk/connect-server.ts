@@ -7,7 +7,7 @@ import type { Declared } from '../questions/askable.ts';
 import type { ServerQuestions } from '../questions/server-questions.ts';
 import { type Authorizer, isAboutScope } from '../server-auth/index.ts';
 import type { RequestLimits, ServerConnection } from '../server-connection.ts';
-import { processesOf } from '../servers/processes/process-tree.ts';
+import { processesOf, type RunningProcess } from '../servers/processes/process-tree.ts';
 import type { StartTrace } from '../servers/starts/start-failure.ts';
 import { type ProcessOptions, StdioTransport } from '../stdio/stdio-transport.ts';
 import { refuseRequests } from './forbidden-requests.ts';
@@ -97,14 +97,20 @@ async function connectStdio(
   // The request for the revision and the handshake after it share the time of a start.
   const timeoutMs = mode === 'auto' ? Math.ceil(options.timeoutMs / 2) : options.timeoutMs;
   const client = newClient(mode, timeoutMs, options);
+  let running: RunningProcess[] = [];
+  // The SDK closes the transport of a handshake that failed before it says so.
+  transport.onclosing = async () => {
+    if (transport.pid !== undefined) running = await processesOf(transport.pid);
+  };
   try {
     await shakeHands(client, transport, { ...options, timeoutMs });
+    transport.onclosing = undefined;
   } catch (error) {
     const { kind, reason } = failureOf(error);
     const hasEnded = transport.end !== undefined;
     const isLate = !hasEnded && kind === 'timed_out';
-    const processes = isLate && transport.pid !== undefined ? await processesOf(transport.pid) : [];
     await transport.close();
+    const processes = isLate ? running : [];
     const end = hasEnded ? transport.end : undefined;
     if (isOwnFace(error)) throw error;
     const obstacle = transport.obstacle ?? (isLate ? 'timed_out' : hasEnded ? 'ended' : 'other');

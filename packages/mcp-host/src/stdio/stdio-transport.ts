@@ -71,6 +71,8 @@ const lastOutputMs = 250;
  */
 export class StdioTransport {
   onclose?: () => void;
+  /** Called before a process that runs is ended by {@link close}, which waits for it. */
+  onclosing: (() => Promise<void>) | undefined;
   onerror?: (error: Error) => void;
   onmessage?: (message: JsonRpcMessage) => void;
 
@@ -191,6 +193,7 @@ export class StdioTransport {
     const child = this.#child;
     this.#writable = false;
     if (child && this.#end === undefined) {
+      await this.onclosing?.();
       this.#input?.flush();
       child.stdin.end();
       if (!(await this.#exitsWithin(this.#options.inputEndMs))) {

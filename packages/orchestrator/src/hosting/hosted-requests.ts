@@ -1,4 +1,4 @@
-import { handBack, type ServeAnswer, type ServedRequest } from '@signalbox/client';
+import { handBack, type Log, type ServeAnswer, type ServedRequest } from '@signalbox/client';
 import { type McpHost, mcpToolName } from '@signalbox/mcp-host';
 import {
   type CallRequest,
@@ -28,6 +28,7 @@ export interface HostedDeps {
   host: McpHost;
   scheduler: CallScheduler;
   end: OrderlyEnd;
+  refusals: Refusals;
   callTimeoutMs: number;
   maxReplyBytes: () => number;
 }
@@ -98,15 +99,38 @@ export class OrderlyEnd {
   }
 }
 
+/** Logs which servers of this orchestrator with a label the one without refuses, whenever that changes. */
+export class Refusals {
+  readonly #log: Log;
+  readonly #label: string;
+  #told = '';
+
+  constructor(label: string, log: Log) {
+    this.#label = label;
+    this.#log = log;
+  }
+
+  note(servers: readonly string[]): void {
+    const names = servers.join(', ');
+    if (names === this.#told) return;
+    this.#told = names;
+    if (names === '') return;
+    const message = `no agent gets the tools of ${names}: hosts.${this.#label} of the configuration of the orchestrator without a label does not name them`;
+    this.#log({ event: 'servers_not_named', servers, message });
+  }
+}
+
 /** Answers which servers there are, in what state: at once, when the orchestrator ends, or when a server was reloaded. */
 export async function answerHosted(
-  { host, end }: Pick<HostedDeps, 'host' | 'end'>,
-  { at_end: isForEnd, reload: reloaded }: Extract<McpRequest, { op: 'hosted' }>,
+  { host, end, refusals }: Pick<HostedDeps, 'host' | 'end' | 'refusals'>,
+  { at_end: isForEnd, reload: reloaded, refused = [] }: Extract<McpRequest, { op: 'hosted' }>,
   { message: { from }, cancellation }: Pick<ServedRequest, 'message' | 'cancellation'>,
 ): Promise<McpReply> {
   if (isForEnd) await end.begun(from.address, cancellation);
-  else if (reloaded === undefined) end.asked(from.address);
-  else if (!host.contents().some(({ server }) => server === reloaded)) return { error: noServer(reloaded) };
+  else if (reloaded === undefined) {
+    end.asked(from.address);
+    refusals.note(refused);
+  } else if (!host.contents().some(({ server }) => server === reloaded)) return { error: noServer(reloaded) };
   else await host.reload(reloaded);
   const { ends } = end;
   const data: HostedReply = {

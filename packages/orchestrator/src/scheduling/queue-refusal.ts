@@ -9,7 +9,7 @@ export function queueRefusal(
   const calls = waiting === 1 ? '1 call' : `${waiting} calls`;
   const message =
     reason === 'queue_full'
-      ? `the queue of '${worker}' is full: ${calls} wait in it already`
+      ? `the queue of '${worker}' is full: ${calls} ${waiting === 1 ? 'waits' : 'wait'} in it already`
       : `many workers wait for the tools, so '${worker}' can't have more than ${calls} waiting now`;
   return toolCallError('quota_exceeded', message, {
     mayHaveRun: false,

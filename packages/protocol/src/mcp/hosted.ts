@@ -37,6 +37,13 @@ export const hostedRequestSchema = z.object({
   reload: serverName
     .optional()
     .describe('A server that an operator reloads: the answer comes when it was started again, or failed to.'),
+  refused: z
+    .array(serverName)
+    .max(100)
+    .optional()
+    .describe(
+      'Servers of the orchestrator with the label that the asker refuses: its `hosts` does not name them.',
+    ),
 });
 
 /** Accepts the question for a page of a list of such a server. */

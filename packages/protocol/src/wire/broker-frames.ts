@@ -248,6 +248,12 @@ export const brokerFrameSchemas = {
   peeked: frameSchema('peeked', 'Answers `peek`: at most 1 MiB of bodies, but at least one message.', {
     request_id: requestId,
     messages: z.array(peekedMessageSchema),
+    held_back: z
+      .int()
+      .optional()
+      .describe(
+        'How many messages of the inbox wait until a hold ends: one on its agent, or on the caller that reads a group, of which only this page is counted. Absent if none does.',
+      ),
   }),
 
   found: frameSchema('found', 'Answers `find`. The states of settled requests are durable.', {

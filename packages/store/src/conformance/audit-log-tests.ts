@@ -128,6 +128,11 @@ export function auditLogConformance(name: string, open: OpenAuditLog): void {
       const page = await read(0, 2);
       expect(page.map(({ entry }) => JSON.parse(entry).detail)).toEqual(['0', '1']);
       expect(await details(read(0, 2, page[1]!.number))).toEqual(['2', '3']);
+      const back = (before: number, since = 0) => setup.log.read({ since, kinds, limit: 3, before });
+      const newest = await back(Number.MAX_SAFE_INTEGER);
+      expect(newest.map(({ entry }) => JSON.parse(entry).detail)).toEqual(['9', '8', '7']);
+      expect(await details(back(newest.at(-1)!.number))).toEqual(['6', '5', '4']);
+      expect(await details(back(newest.at(-1)!.number, at + 5 * minute))).toEqual(['6', '5']);
       now = at - 1000 * minute;
       setup.log.record(change({ detail: 'after a step back' }));
       expect(await details(read(at + 9 * minute, 10))).toEqual(['9', 'after a step back']);

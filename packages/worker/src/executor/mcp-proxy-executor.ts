@@ -94,6 +94,8 @@ export interface ExecutorOptions {
   signal?: AbortSignal;
   /** True: the executor tries until the broker can be reached. By default there is one attempt. */
   waitForBroker?: boolean;
+  /** Called when the broker has welcomed the executor, before it has a list of tools. */
+  onConnected?: () => void;
   /** Makes spans of the calls and messages, also for the face that shows the tools. See `ConnectOptions.tracing`. */
   tracing?: Tracing | undefined;
   /** Called with each event of the connection. */
@@ -170,6 +172,7 @@ export class McpProxyExecutor implements AsyncDisposable {
       ...(log && { log }),
     });
     const executor = new McpProxyExecutor(client, options);
+    options.onConnected?.();
     try {
       await executor.refresh();
       return executor;

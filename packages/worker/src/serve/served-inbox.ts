@@ -250,7 +250,7 @@ function entryOf(request: ServedRequest, ends: Pick<Entry, 'settle' | 'fail'>): 
 async function runJob(
   client: BrokerClient,
   { thread, entries }: Job,
-  { runTurn, onAnswerRefused, apart }: ServedInboxOptions & { apart: Set<string> },
+  { runTurn, onAnswerRefused, apart, group }: ServedInboxOptions & { apart: Set<string> },
 ): Promise<void> {
   const wanted = entries.filter(({ isOver }) => !isOver);
   const [first] = wanted;
@@ -288,7 +288,9 @@ async function runJob(
         if (result.reply === undefined) result.settled?.();
       } else if ('failure' in result) {
         const failure = isBundle ? { ...result.failure, dead: false } : result.failure;
-        settle(beforeDeadline(failure, request.remainingMs()));
+        const ended = beforeDeadline(failure, request.remainingMs(), group !== undefined);
+        tellOfAttempt(request, ended);
+        settle(ended);
       } else fail(new Error(result.reason));
     }
   } catch (thrown) {
@@ -301,10 +303,24 @@ function unavailable(reason: string, how: { retryMs?: number; dead?: boolean }):
   return { failed: `program_unavailable: ${reason}`, retryMs: 0, dead: false, ...how, counts: false };
 }
 
-/** Has a message with a deadline come again when half of its time is left, if it would else come later. */
-function beforeDeadline(failure: ServeFailure, leftMs: number | undefined): ServeFailure {
-  if (leftMs === undefined) return failure;
-  return { ...failure, retryMs: Math.min(failure.retryMs, Math.max(shortestRetryMs, leftMs / 2)) };
+/**
+ * Has a message with a deadline come again when half of its time is left, if it would else come later. If it would come too late, it is
+ * given up: its sender is told why, and not only that it is late. Another member of a group may be quicker.
+ */
+export function beforeDeadline(
+  failure: ServeFailure,
+  leftMs: number | undefined,
+  isOfGroup: boolean,
+): ServeFailure {
+  if (leftMs === undefined || failure.retryMs === 0) return failure;
+  const retryMs = Math.min(failure.retryMs, Math.max(shortestRetryMs, leftMs / 2));
+  return { ...failure, retryMs, dead: failure.dead || (!isOfGroup && retryMs + giveUpBeforeMs >= leftMs) };
+}
+
+/** Tells the sender of a question that an attempt has failed. A stranger is told only how its task ends. */
+function tellOfAttempt({ message, progress }: ServedRequest, { failed, retryMs, dead }: ServeFailure): void {
+  if (dead || retryMs === 0 || !isQuestion(message.kind) || isOutsideId(message.id)) return;
+  progress({ message: `its last attempt failed, the next is in ${Math.ceil(retryMs / 1000)} s: ${failed}` });
 }
 
 /**

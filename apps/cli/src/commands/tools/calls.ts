@@ -20,10 +20,7 @@ export function toolsCallsCommand(): Command {
     .addOption(timeOption('--since <time>', 'only those that came in within this time, as in 1h'))
     .option('--limit <n>', 'show at most this many, up to 1000, or 100 of an agent’s own', countOption, 100);
   withOrchestratorOption(command);
-  command.addHelpText(
-    'after',
-    '\nREPLY says whether tools result still has the reply of a call that has ended.',
-  );
+  command.addHelpText('after', '\nsignalbox tools result ID says more of one, and why it was refused.');
   withExamples(
     withJsonOption(command),
     'signalbox tools calls --running',

@@ -33,12 +33,16 @@ export async function history(
   };
 }
 
-/** Runs `audit`: returns entries of the audit log in the order in which they were recorded. */
+/** Runs `audit`: returns entries of the audit log in the order in which they were recorded, or in the reverse one. */
 export async function audit(
-  { since, kinds = [...auditEntryKinds], limit = 200, after }: AdminParams<'audit'>,
+  { since, kinds = [...auditEntryKinds], limit = 200, after, before }: AdminParams<'audit'>,
   { audit: log }: Pick<FrameDeps, 'audit'>,
 ): OperationOutcome<'audit'> {
-  const rows = await log.read({ since, kinds, limit, ...(after !== undefined && { after }) });
+  const rows = await log.read({
+    ...{ since, kinds, limit },
+    ...(after !== undefined && { after }),
+    ...(before !== undefined && { before }),
+  });
   return { result: { rows } };
 }
 

@@ -22,34 +22,36 @@ export interface AuditQuery {
   kinds?: readonly AuditEntryKind[];
 }
 
-/** Reads entries of the audit log, oldest first. `more` says whether there are others beyond the limit. */
+/** Reads the newest entries of the audit log, in the order in which they were recorded. `more` says whether there are older ones. */
 export async function readAudit(
   client: BrokerClient,
   { limit, ...query }: AuditQuery & { limit: number },
 ): Promise<{ entries: AuditEntry[]; more: boolean }> {
-  const entries: AuditEntry[] = [];
-  for await (const row of auditRows(client, query, limit + 1)) {
-    entries.push(auditEntrySchema.parse(JSON.parse(row.entry)));
+  const newest: AuditEntry[] = [];
+  let before = Number.MAX_SAFE_INTEGER;
+  while (newest.length <= limit) {
+    const wanted = Math.min(auditPageSize, limit + 1 - newest.length);
+    const { rows } = await client.admin('audit', { ...queryOf(query), before, limit: wanted });
+    newest.push(...rows.map(({ entry }) => auditEntrySchema.parse(JSON.parse(entry))));
+    if (rows.length < wanted) break;
+    before = rows.at(-1)!.number;
   }
-  return { entries: entries.slice(0, limit), more: entries.length > limit };
+  return { entries: newest.slice(0, limit).reverse(), more: newest.length > limit };
 }
 
-/** Reads rows of the audit log, oldest first. */
-export async function* auditRows(
-  client: BrokerClient,
-  { since, kinds }: AuditQuery,
-  limit = Number.POSITIVE_INFINITY,
-): AsyncGenerator<AuditRow> {
+/** Reads all rows of the audit log, oldest first. */
+export async function* auditRows(client: BrokerClient, query: AuditQuery): AsyncGenerator<AuditRow> {
   let after = 0;
-  let left = limit;
   for (;;) {
-    const wanted = Math.min(auditPageSize, left);
-    const { rows } = await client.admin('audit', { since, kinds: kinds && [...kinds], after, limit: wanted });
+    const { rows } = await client.admin('audit', { ...queryOf(query), after, limit: auditPageSize });
     yield* rows;
-    left -= rows.length;
     after = rows.at(-1)?.number ?? after;
-    if (rows.length < wanted || left === 0) return;
+    if (rows.length < auditPageSize) return;
   }
+}
+
+function queryOf({ since, kinds }: AuditQuery) {
+  return { since, ...(kinds && { kinds: [...kinds] }) };
 }
 
 /** Reads the rows of one chain after a number. The page is the last one if it has fewer rows than {@link auditPageSize}. */

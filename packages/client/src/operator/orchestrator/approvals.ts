@@ -1,12 +1,13 @@
 import type { BrokerClient } from '@signalbox/client';
 import {
   type Approval,
+  type CallRecord,
   type ConnectedAgent,
   type DecideReply,
-  type ServersReply,
   SignalboxError,
   type StandingApproval,
 } from '@signalbox/protocol';
+import { maxCalls } from './calls.ts';
 import { queryOrchestrator } from './orchestrator-request.ts';
 
 /** Selects approvals. */
@@ -102,24 +103,36 @@ export async function revokeStandingApproval(
 /** The time to wait for an orchestrator, in milliseconds. */
 const timeoutMs = 2000;
 
-/** Counts the tool calls that wait for a person at the orchestrators among these connections. `undefined` if none of them answers. */
-export async function countWaitingApprovals(
-  client: BrokerClient,
-  connections: readonly Pick<ConnectedAgent, 'address' | 'role'>[],
-): Promise<number | undefined> {
-  const orchestrators = connections.filter(({ role }) => role === 'orchestrator');
-  const asked = await Promise.all(orchestrators.map(({ address }) => approvalsAt(client, address)));
-  const answered = asked.filter((one) => one !== undefined);
-  if (answered.length === 0) return undefined;
-  return answered.reduce((sum, { waiting }) => sum + waiting, 0);
+/** What keeps agents busy or waiting at orchestrators: their calls that have not ended, and how many calls wait for a person. */
+export interface OpenCalls {
+  waiting: number;
+  calls: CallRecord[];
 }
 
-async function approvalsAt(
+/** Reads the calls that wait or run at the orchestrators among these connections. `undefined` if none of them answers. */
+export async function readOpenCalls(
   client: BrokerClient,
-  orchestrator: string,
-): Promise<ServersReply['approvals'] | undefined> {
+  connections: readonly Pick<ConnectedAgent, 'address' | 'role'>[],
+): Promise<OpenCalls | undefined> {
+  const orchestrators = connections.filter(({ role }) => role === 'orchestrator');
+  const asked = await Promise.all(orchestrators.map(({ address }) => openCallsAt(client, address)));
+  const answered = asked.filter((one) => one !== undefined);
+  if (answered.length === 0) return undefined;
+  return {
+    waiting: answered.reduce((sum, { waiting }) => sum + waiting, 0),
+    calls: answered.flatMap(({ calls }) => calls),
+  };
+}
+
+async function openCallsAt(client: BrokerClient, orchestrator: string): Promise<OpenCalls | undefined> {
+  const time = { timeoutMs };
+  const open = { op: 'calls' as const, running: true, limit: maxCalls };
   try {
-    return (await queryOrchestrator(client, orchestrator, { op: 'servers' }, { timeoutMs })).approvals;
+    const [{ approvals }, { calls }] = await Promise.all([
+      queryOrchestrator(client, orchestrator, { op: 'servers' }, time),
+      queryOrchestrator(client, orchestrator, open, time),
+    ]);
+    return { waiting: approvals?.waiting ?? 0, calls };
   } catch (error) {
     if (error instanceof SignalboxError) return undefined;
     throw error;

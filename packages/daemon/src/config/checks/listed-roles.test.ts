@@ -17,6 +17,7 @@ test('Tokens whose role is not listed are named together with their agents, also
     ...['rosa', 'walt', 'rosa'].map((agent) => ({ agent, role: 'tester' })),
     { agent: 'ci-*', role: 'writer', roles: ['writer', 'builder'] },
     { agent: 'operator', role: 'operator' },
+    { agent: 'chat-bridge', role: 'bridge', approves: ['writer'] },
   ];
   const warnings = strandedRoles(tokens, closed);
   expect(warnings).toHaveLength(2);

@@ -30,6 +30,8 @@ interface RoleHolder {
   agent: string;
   role: string;
   roles?: readonly string[] | undefined;
+  /** The roles on whose calls it decides: it is there for that, and needs no tools. */
+  approves?: readonly string[] | undefined;
   damaged?: string | boolean | undefined;
 }
 
@@ -42,8 +44,8 @@ const maxAgents = 5;
  */
 export function strandedRoles(tokens: readonly RoleHolder[], listed: ListedRoles | undefined): string[] {
   if (!listed) return [];
-  const held = tokens.flatMap(({ agent, role, roles, damaged }) =>
-    damaged ? [] : (roles ?? [role]).map((one) => ({ agent, role: one })),
+  const held = tokens.flatMap(({ agent, role, roles, approves, damaged }) =>
+    damaged || approves ? [] : (roles ?? [role]).map((one) => ({ agent, role: one })),
   );
   return [...Map.groupBy(held, ({ role }) => role)].flatMap(([role, of]) => {
     const warning = roleWarning(role, listed);

@@ -302,10 +302,15 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
   audit: operation({
     method: 'GET',
     needs: admin.audit,
-    meaning: 'Entries of the audit log since a time in epoch milliseconds, oldest first.',
-    params: z.object({ since: z.coerce.number().int().min(0), limit: count(1000, 200) }),
-    run: ({ client }, { since, limit }) =>
-      readAudit(client, { since, limit, kinds: ['change', 'refusal', 'loss'] }),
+    meaning:
+      'The newest entries of the audit log since a time in epoch milliseconds: changes, refusals and losses, or one `kind` of them.',
+    params: z.object({
+      since: z.coerce.number().int().min(0),
+      kind: z.enum(['change', 'refusal', 'loss']).optional(),
+      limit: count(1000, 200),
+    }),
+    run: ({ client }, { since, limit, kind }) =>
+      readAudit(client, { since, limit, kinds: kind ? [kind] : ['change', 'refusal', 'loss'] }),
   }),
 };
 

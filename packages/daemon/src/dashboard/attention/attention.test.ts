@@ -77,7 +77,12 @@ function call(change: Partial<CallRecord>): CallRecord {
 
 test('Where all is fine, nothing needs a person.', () => {
   const quiet = facts({
-    agents: [agent({ oldest_at: now - 9 * minute }), agent({ mail: { unread: 0, held: 0 } })],
+    agents: [
+      agent({ oldest_at: now - 9 * minute }),
+      agent({ mail: { unread: 0, held: 0 } }),
+      // The calls that wait or run are its mail.
+      agent({ roles: ['orchestrator'], mail: { unread: 4, held: 4 }, oldest_at: now - 40 * minute }),
+    ],
     calls: [
       call({ started_at: now - minute, received_at: now - minute }),
       call({ state: 'finished', outcome: 'ok' }),
@@ -111,6 +116,25 @@ test.each<[string, Partial<AttentionFacts>, string, 'now' | 'soon']>([
     'tokens whose role was removed',
     { stranded: ['role x is not in a.yaml'] },
     'Role x is not in a.yaml.',
+    'soon',
+  ],
+  [
+    'a turn that does not end',
+    {
+      agents: [
+        agent({
+          turns: [{ id: 't1', from: 'walt', kind: 'task', since: now - 31 * minute }],
+          oldest_at: now,
+        }),
+      ],
+    },
+    'A turn works on the task of walt and has not ended; 2 messages unread.',
+    'now',
+  ],
+  [
+    'calls that were refused for a budget',
+    { calls: [call({ state: 'finished', outcome: 'quota_exceeded', finished_at: now - 1 })] },
+    'used up its budget or its room: 1 call refused.',
     'soon',
   ],
   ['an open circuit', { orchestrator: server({ circuit: 'open' }) }, 'gets no calls', 'now'],
@@ -226,9 +250,9 @@ test('Calls that wait for a decision stand before everything else, the next dead
 
 test('Asks for the person who looks are listed by who asks, and its other mail apart from them.', () => {
   const mail = [
-    { kind: 'ask', from: { agent: 'rosa' }, created_at: now - 5 },
-    { kind: 'ask', from: { agent: 'rosa' }, created_at: now - 9 },
-    { kind: 'note', from: { agent: 'walt' }, created_at: now - 1 },
+    { id: 'a1', kind: 'ask', from: { agent: 'rosa' }, created_at: now - 5, thread: 'plan' },
+    { id: 'a2', kind: 'ask', from: { agent: 'rosa' }, created_at: now - 9 },
+    { id: 'n1', kind: 'note', from: { agent: 'walt' }, created_at: now - 1 },
   ];
   const alice = agent({
     agent: 'operator.alice',
@@ -241,7 +265,7 @@ test('Asks for the person who looks are listed by who asks, and its other mail a
     'rosa asks you 2 things and waits',
     'operator.alice 1 message for a person',
   ]);
-  expect(items[0]).toMatchObject({ level: 'now', since: now - 9 });
+  expect(items[0]).toMatchObject({ level: 'now', since: now - 9, link: '/conversations?thread=plan' });
 });
 
 test('A hold is told until it is released, with a question; one on everything, or a damaged one, is urgent.', () => {

@@ -61,7 +61,9 @@ export interface AttentionItem {
 
 /** A message in the inbox of the person who looks. */
 export interface OwnMail {
+  id: string;
   kind: string;
+  thread?: string | undefined;
   from: { agent: string };
   created_at?: number;
 }
@@ -97,7 +99,9 @@ const shownApprovals = 25;
 export const attentionLimits = {
   mailMs: 10 * minute,
   callMs: 10 * minute,
+  turnMs: 30 * minute,
   unknownOutcomeMs: 60 * minute,
+  budgetMs: 60 * minute,
 } as const;
 
 /**
@@ -114,7 +118,9 @@ export function attentionOf(facts: AttentionFacts, now: number): AttentionItem[]
     ...spaceItems(facts.broker),
     ...clockItems(facts.hold),
     ...facts.agents.flatMap((agent) => agentItems(withoutAsks(agent, facts.own), now)),
+    ...facts.agents.flatMap((agent) => turnItems(agent, now)),
     ...(facts.calls ?? []).flatMap((call) => runningItem(call, now)),
+    ...budgetItems(facts.calls ?? [], now),
     ...unknownOutcomes(facts.calls ?? [], now),
     ...deadLetterItems(facts.deadLetters, facts.broker),
     ...facts.tokens.flatMap((token) => tokenItem(token, now)),
@@ -150,13 +156,14 @@ function askItems({ mail }: AttentionFacts['own']): AttentionItem[] {
   const asks = mail.filter(({ kind }) => kind === 'ask');
   return [...Map.groupBy(asks, ({ from }) => from.agent)].map(([who, of]) => {
     const times = of.flatMap(({ created_at }) => created_at ?? []);
+    const [{ id, thread = id }] = of as [OwnMail, ...OwnMail[]];
     return {
       id: `asks of ${who}`,
       level: 'now',
       who,
-      what: `${of.length === 1 ? 'asks you something and waits' : `asks you ${of.length} things and waits`}; signalbox inbox shows it, and signalbox reply answers.`,
+      what: `asks you ${of.length === 1 ? 'something' : `${of.length} things`} and waits; signalbox inbox shows what, and how to answer.`,
       ...(times.length > 0 && { since: Math.min(...times) }),
-      link: `/timeline?agent=${encodeURIComponent(who)}`,
+      link: `/conversations?thread=${encodeURIComponent(thread)}`,
     };
   });
 }
@@ -338,7 +345,8 @@ function clockItems(hold: ClockHold | undefined): AttentionItem[] {
 }
 
 function agentItems(agent: AgentSummary, now: number): AttentionItem[] {
-  const { agent: who, state, roles, mail, failing, failed, oldest_at: since } = agent;
+  const { agent: who, state, roles, failing, failed, oldest_at: since } = agent;
+  const mail = withoutWork(agent);
   const link = `/agents?agent=${encodeURIComponent(who)}`;
   if (state === 'tools_lost') {
     const what = 'The agent lost its tools, and goes on without them.';
@@ -370,6 +378,25 @@ function agentItems(agent: AgentSummary, now: number): AttentionItem[] {
   return [{ id: `mail of ${who}`, level, who, what, since, link }];
 }
 
+/** Returns the mail of an agent without the messages of its calls or turns, which are items of their own when they take too long. */
+function withoutWork({ mail, roles, turns = [] }: AgentSummary): AgentSummary['mail'] {
+  if (!mail || (turns.length === 0 && !roles.includes('orchestrator'))) return mail;
+  return { ...mail, unread: Math.max(0, mail.unread - (mail.held ?? 0)) };
+}
+
+function turnItems({ agent: who, turns = [], mail }: AgentSummary, now: number): AttentionItem[] {
+  return turns
+    .filter(({ since }) => now - since >= attentionLimits.turnMs)
+    .map(({ id, from, kind, since }) => ({
+      id: `turn ${who} ${from} ${id}`,
+      level: 'now',
+      who,
+      what: `A turn works on the ${kind} of ${from} and has not ended; ${counted(mail?.unread ?? 0, 'message')} unread.`,
+      since,
+      link: `/agents?agent=${encodeURIComponent(who)}`,
+    }));
+}
+
 function runningItem(call: CallRecord, now: number): AttentionItem[] {
   const { request_id: id, agent: who, state, started_at, received_at } = call;
   const since = started_at ?? received_at;
@@ -379,6 +406,21 @@ function runningItem(call: CallRecord, now: number): AttentionItem[] {
   return [
     { id: `call ${id}`, level: 'now', who, what, since, link: `/timeline?id=${encodeURIComponent(id)}` },
   ];
+}
+
+function budgetItems(calls: readonly CallRecord[], now: number): AttentionItem[] {
+  const refused = calls.filter(
+    ({ outcome, finished_at = 0 }) =>
+      outcome === 'quota_exceeded' && now - finished_at < attentionLimits.budgetMs,
+  );
+  return [...Map.groupBy(refused, ({ agent }) => agent)].map(([who, of]) => ({
+    id: `budget of ${who}`,
+    level: 'soon',
+    who,
+    what: `used up its budget or its room: ${counted(of.length, 'call')} refused.`,
+    since: Math.min(...of.map(({ finished_at = now }) => finished_at)),
+    link: `/calls?outcome=quota_exceeded&filter=${encodeURIComponent(who)}`,
+  }));
 }
 
 function unknownOutcomes(calls: readonly CallRecord[], now: number): AttentionItem[] {

@@ -3,9 +3,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { hasEnded, parseStat } from './process-stat.ts';
 
-/** A running process and the words of its command line. */
+/** A running process. */
 export interface RunningProcess {
   pid: number;
+  /** The words of its command line; of a process without one its name in brackets, as ps shows it. */
   words: string[];
 }
 
@@ -51,9 +52,10 @@ async function listFromProc(): Promise<ListedProcess[]> {
 async function readFromProc(pid: number): Promise<ListedProcess | undefined> {
   const stat = parseStat(await readFile(`/proc/${pid}/stat`, 'utf8'));
   if (hasEnded(stat)) return undefined;
-  const line = await readFile(`/proc/${pid}/cmdline`, 'utf8');
-  const { parent, group } = stat;
-  return { pid, parent, group, words: line.replace(/\0+$/, '').split('\0') };
+  const line = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).replace(/\0+$/, '');
+  const { name, parent, group } = stat;
+  // It is empty for a moment while a process becomes another program.
+  return { pid, parent, group, words: line === '' ? [`[${name}]`] : line.split('\0') };
 }
 
 async function listFromPs(): Promise<ListedProcess[]> {

@@ -29,7 +29,8 @@ export function reportOperations() {
       }),
     },
     audit: {
-      meaning: 'Lists entries of the audit log in the order in which they were recorded, from a time on.',
+      meaning:
+        'Lists entries of the audit log in the order in which they were recorded, from a time on; with `before` in the reverse order.',
       params: z.object({
         since: wholeNumber(0),
         kinds: z
@@ -38,6 +39,7 @@ export function reportOperations() {
           .optional()
           .describe('Only entries of these kinds.'),
         after: wholeNumber(0).optional().describe('Only rows with a higher number.'),
+        before: wholeNumber(1).optional().describe('Only rows with a lower number, the highest first.'),
         limit: pageLimit(200),
       }),
       result: z.object({ rows: z.array(auditRowSchema()) }),

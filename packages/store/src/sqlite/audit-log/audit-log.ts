@@ -133,14 +133,16 @@ class SqliteAuditLog implements AuditLog {
     });
   }
 
-  async read({ since, kinds, after = 0, limit }: AuditQuery): Promise<AuditRow[]> {
+  async read({ since, kinds, after = 0, before, limit }: AuditQuery): Promise<AuditRow[]> {
     return this.#attempt(() => {
       this.#buffer.flush();
       const found = kinds.flatMap((kind) => {
         const from = Math.max(after, this.#numberBefore(kind, since));
-        return this.#tables[kind].behind.all(from, limit);
+        const { ahead, behind } = this.#tables[kind];
+        return before === undefined ? behind.all(from, limit) : ahead.all(before, from, limit);
       });
-      return found.sort((a, b) => a.number - b.number).slice(0, limit);
+      const step = before === undefined ? 1 : -1;
+      return found.sort((a, b) => step * (a.number - b.number)).slice(0, limit);
     });
   }
 

@@ -75,6 +75,7 @@ export interface KindTable {
   insert: Statement<[number: number, entry: string, hash: string]>;
   lastNumber: Statement<[], number | null>;
   behind: Statement<[after: number, limit: number], AuditRow>;
+  ahead: Statement<[before: number, after: number, limit: number], AuditRow>;
   lastRecordedAt: Statement<[], number | null>;
   timeBehind: Statement<[after: number], { number: number; recordedAt: number | null }>;
   oldest: Statement<[after: number, limit: number], { number: number; hash: string; length: number }>;
@@ -88,6 +89,9 @@ export function kindTable(db: Database, kind: AuditKind): KindTable {
     insert: db.prepare(`INSERT INTO ${table} VALUES (?, ?, ?)`),
     lastNumber: db.prepare<[], number | null>(`SELECT max(number) FROM ${table}`).pluck(),
     behind: rowsBehind(db, kind),
+    ahead: db.prepare(
+      `SELECT '${kind}' AS kind, number, entry, hash FROM ${table} WHERE number < ? AND number > ? ORDER BY number DESC LIMIT ?`,
+    ),
     lastRecordedAt: db
       .prepare<[], number | null>(`SELECT ${recordedAt} FROM ${table} ORDER BY number DESC LIMIT 1`)
       .pluck(),

@@ -62,11 +62,15 @@ export interface Taken {
   cursor: string | undefined;
   /** True if the group has more messages that nobody works on. */
   hasMore: boolean;
+  /** The number of the group's oldest messages that the agent does not get before a hold ends. */
+  heldBack: number;
   /** The number of messages that the agent holds, these included. */
   unacked: number;
   /** The ids of messages that the agent no longer holds. Each id is reported once. */
   lost: string[];
 }
+
+type Rest = Pick<Taken, 'hasMore' | 'heldBack'>;
 
 interface Membership {
   client: BrokerClient;
@@ -111,8 +115,8 @@ export class GroupInbox implements AsyncDisposable {
   async take(wanted: Wanted, signal: CancelSignal): Promise<Taken> {
     this.#reads++;
     try {
-      const hasMore = await this.#gather(wanted, signal);
-      return signal.aborted ? this.#taken([], undefined, hasMore) : this.#show(wanted, hasMore);
+      const rest = await this.#gather(wanted, signal);
+      return signal.aborted ? this.#taken([], undefined, rest) : this.#show(wanted, rest);
     } finally {
       this.#reads--;
       this.#giveBackUnseen();
@@ -168,8 +172,8 @@ export class GroupInbox implements AsyncDisposable {
     await this.#leave();
   }
 
-  /** Makes the broker hand out messages until the agent holds enough. Returns whether there are more. */
-  async #gather(wanted: Wanted, signal: CancelSignal): Promise<boolean> {
+  /** Makes the broker hand out messages until the agent holds enough. Returns whether there are more, and how many are held back. */
+  async #gather(wanted: Wanted, signal: CancelSignal): Promise<Rest> {
     const member = await this.#join(signal);
     this.#asking.add(wanted);
     try {
@@ -177,10 +181,10 @@ export class GroupInbox implements AsyncDisposable {
       const isThere = wanted.waitMs === undefined || (await this.#waitForFresh(wanted, signal));
       const until = this.#deps.now() + (isThere ? arrivalMs : 0);
       for (;;) {
-        const hasMore = await this.#hasMore(member);
+        const rest = await this.#rest(member);
         const left = until - this.#deps.now();
-        if (!hasMore || this.checkedOut().length >= wanted.limit || left <= 0) return hasMore;
-        if ((await this.#arrival(left, signal)) === late) return true;
+        if (!rest.hasMore || this.checkedOut().length >= wanted.limit || left <= 0) return rest;
+        if ((await this.#arrival(left, signal)) === late) return rest;
       }
     } finally {
       this.#asking.delete(wanted);
@@ -216,12 +220,18 @@ export class GroupInbox implements AsyncDisposable {
     return undefined;
   }
 
-  /** Returns true if the group has a message that nobody works on and this agent does not hold. */
-  async #hasMore({ client }: Membership): Promise<boolean> {
-    const oldest = await client.peek({ address: this.group, limit: looksAt, bodies: false });
+  /** Looks for messages of the group that nobody works on and this agent does not hold. */
+  async #rest({ client }: Membership): Promise<Rest> {
+    let heldBack = 0;
+    const oldest = await client.peek({
+      ...{ address: this.group, limit: looksAt, bodies: false },
+      onHeldBack: (messages) => {
+        heldBack = messages;
+      },
+    });
     const isFree = ({ seq, working }: (typeof oldest)[number]): boolean =>
       working !== true && !(seq !== undefined && this.checkouts.has(seq));
-    return oldest.length === looksAt || oldest.some(isFree);
+    return { hasMore: oldest.length === looksAt || oldest.some(isFree), heldBack };
   }
 
   /** Lets the broker hand out as many messages as the running reads ask for. */
@@ -230,19 +240,19 @@ export class GroupInbox implements AsyncDisposable {
     await subscription.setWindow(Math.max(0, ...[...this.#asking].map(({ limit }) => limit)));
   }
 
-  #show({ limit, waitMs, session }: Wanted, hasMore: boolean): Taken {
+  #show({ limit, waitMs, session }: Wanted, rest: Rest): Taken {
     const { cursors, now, wallNow, tracing } = this.#deps;
     const shown = waitMs === undefined ? this.checkedOut() : this.checkouts.fresh(now()).slice(0, limit);
-    if (shown.length === 0 || !this.#member) return this.#taken([], undefined, hasMore);
+    if (shown.length === 0 || !this.#member) return this.#taken([], undefined, rest);
     const messages = shown.map((checkout) => inboxMessage(checkout, now(), wallNow()));
     const { read, cursor } = cursors.next();
     for (const checkout of shown) checkout.session = session;
     markShown(this.#member.client, shown, { read, now: now(), tracing });
-    return this.#taken(messages, cursor, hasMore);
+    return this.#taken(messages, cursor, rest);
   }
 
-  #taken(messages: InboxMessage[], cursor: string | undefined, hasMore: boolean): Taken {
-    return { messages, cursor, hasMore, unacked: this.checkedOut().length, lost: this.checkouts.takeLost() };
+  #taken(messages: InboxMessage[], cursor: string | undefined, rest: Rest): Taken {
+    return { messages, cursor, ...rest, unacked: this.checkedOut().length, lost: this.checkouts.takeLost() };
   }
 
   /** Gives back the messages that came for a read which ended without returning them. That counts as no attempt if nothing else is held. */

@@ -5,6 +5,17 @@ import { type InboxMessage, messageSchema } from './inbox-message.ts';
 
 const count = { type: 'integer', minimum: 0 } as const;
 
+/** The field of messages that wait until a hold ends. */
+export const heldBackField = {
+  ...count,
+  description: 'How many wait because an operator holds you. They come by themselves after the release.',
+} as const;
+
+/** Says how many messages wait until a hold ends. */
+export function heldBackNote(heldBack: number): string | false {
+  return heldBack > 0 && `Held back: ${heldBack}. An operator holds you; they come after the release.`;
+}
+
 /** The output schema of the tools that read the inbox. */
 export const pageSchema = {
   type: 'object',
@@ -14,6 +25,7 @@ export const pageSchema = {
     cursor: { type: 'string', description: 'Acks these messages when it is given as ack; absent with none.' },
     more: { ...count, description: 'How many more are here, beyond these.' },
     at_broker: { const: true, description: 'The broker has more than that.' },
+    held_back: heldBackField,
     unacked: { ...count, description: 'How many reads have returned and nobody acked, these included.' },
     acked: count,
     ack_pending: count,

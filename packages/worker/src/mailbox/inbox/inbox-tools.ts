@@ -8,7 +8,7 @@ import type { CheckedOutMessage } from './checked-out-messages.ts';
 import { inboxWindow } from './inbox.ts';
 import { type AckDeps, type Acked, ackNotes, ackUpTo } from './inbox-acks.ts';
 import { inboxMessage } from './inbox-message.ts';
-import { pageOf, pageSchema, pageText } from './inbox-page.ts';
+import { heldBackNote, pageOf, pageSchema, pageText } from './inbox-page.ts';
 
 const defaultLimit = 10;
 /** One message by default: the other members wait for the messages that this one holds. */
@@ -65,8 +65,8 @@ export function inboxTools(deps: InboxToolsDeps): MailboxTool[] {
         const { signal } = call;
         await inbox.lease(signal);
         const acked = await ackOf(deps, ack, call);
-        const hasMore = await inbox.fill(signal);
-        return await page(deps, { waiting: inbox.waiting(), limit, acked, hasMore, signal });
+        const rest = await inbox.fill(signal);
+        return await page(deps, { waiting: inbox.waiting(), limit, acked, ...rest, signal });
       },
     }),
     mailboxTool({
@@ -94,12 +94,12 @@ export function inboxTools(deps: InboxToolsDeps): MailboxTool[] {
         const deadline = now() + waitMs;
         await inbox.lease(signal);
         const acked = await ackOf(deps, ack, call);
-        let hasMore = await inbox.fill(signal);
+        let rest = await inbox.fill(signal);
         while (inbox.fresh().length === 0) {
           if ((await inbox.arrival(Math.max(0, deadline - now()), signal)) === late) break;
-          hasMore = await inbox.fill(signal);
+          rest = await inbox.fill(signal);
         }
-        return await page(deps, { waiting: inbox.fresh(), limit, acked, hasMore, signal });
+        return await page(deps, { waiting: inbox.fresh(), limit, acked, ...rest, signal });
       },
     }),
   ];
@@ -134,12 +134,14 @@ interface PageOptions {
   acked: Acked;
   /** True if the broker has messages that it has not delivered yet. */
   hasMore: boolean;
+  /** The number of messages that wait until a hold ends. */
+  heldBack: number;
   signal: CancelSignal;
 }
 
 async function page(
   { inbox, cursors, now, wallNow, onShown }: InboxToolsDeps,
-  { waiting, limit = defaultLimit, acked, hasMore, signal }: PageOptions,
+  { waiting, limit = defaultLimit, acked, hasMore, heldBack, signal }: PageOptions,
 ): Promise<ToolResult> {
   const taken = pageOf(waiting, { messages: limit, bytes: pageBytes });
   const messages = taken.map((mail) => inboxMessage(mail, now(), wallNow()));
@@ -153,12 +155,14 @@ async function page(
     ...(named && { cursor: named.cursor }),
     more,
     ...(hasMore && { at_broker: true }),
+    ...(heldBack > 0 && { held_back: heldBack }),
     unacked,
     ...acked,
   };
   const notes = [
     ...ackNotes(acked),
     messages.length === 0 ? 'No new messages.' : `Messages: ${messages.length}, listed below.`,
+    heldBackNote(heldBack),
     (more > 0 || hasMore) && `${hasMore ? 'At least ' : ''}${Math.max(more, 1)} more wait; read on.`,
     named && `When you are done with these, ack with the cursor ${named.cursor}`,
     !named && unacked > 0 && `${unacked} that you have read are not acked.`,

@@ -58,18 +58,26 @@ export class Inbox {
     });
   }
 
-  /** Waits for the messages that the broker has, as far as the window allows. Returns true if there are more. */
-  async fill(signal: CancelSignal): Promise<boolean> {
+  /**
+   * Waits for the messages that the broker has, as far as the window allows. Returns whether there are more, and how many are held back
+   * until a hold ends.
+   */
+  async fill(signal: CancelSignal): Promise<{ hasMore: boolean; heldBack: number }> {
     const client = await this.lease(signal);
     const deadline = this.#deps.now() + arrivalMs;
     for (;;) {
       const after = this.checkedOut.highestLiveSeq;
-      const [next] = await client.peek({ address: client.agent, after, limit: 1 });
-      if (!next) return false;
+      let heldBack = 0;
+      const onHeldBack = (messages: number): void => {
+        heldBack = messages;
+      };
+      const [next] = await client.peek({ address: client.agent, after, limit: 1, onHeldBack });
+      if (!next) return { hasMore: false, heldBack };
       if (this.checkedOut.highestLiveSeq > after) continue;
       const left = deadline - this.#deps.now();
       const isFull = this.checkedOut.liveCount >= inboxWindow;
-      if (isFull || left <= 0 || (await this.arrival(left, signal)) === late) return true;
+      if (isFull || left <= 0 || (await this.arrival(left, signal)) === late)
+        return { hasMore: true, heldBack };
     }
   }
 

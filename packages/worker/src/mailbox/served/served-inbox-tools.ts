@@ -1,7 +1,7 @@
 import { replyIdOf, SignalboxError } from '@signalbox/protocol';
 import { attestedText } from '../inbox/attested-text.ts';
 import { inboxMessage, messageSchema } from '../inbox/inbox-message.ts';
-import { pageOf } from '../inbox/inbox-page.ts';
+import { heldBackField, heldBackNote, pageOf } from '../inbox/inbox-page.ts';
 import {
   ambiguous,
   isAnsweredBefore,
@@ -61,13 +61,17 @@ function readTool({ messages, now, wallNow }: ServedInboxToolsDeps): MailboxTool
         turn: { type: 'array', description: 'The messages of this turn.', items: messageSchema },
         waiting: { type: 'array', description: 'Messages that wait for later turns.', items: messageSchema },
         more: { type: 'boolean', description: 'More wait than are shown.' },
+        held_back: heldBackField,
       },
       required: ['turn', 'waiting', 'more'],
     },
     annotations: readOnly,
     async run({ ack, limit = defaultLimit }) {
       if (ack !== undefined) throw new SignalboxError('not_held', `nothing was acked: ${whoHolds}`);
-      const [own, others] = await Promise.all([messages.ofTurn(), messages.ofOthers(limit + 1)]);
+      const [own, { others, heldBack }] = await Promise.all([
+        messages.ofTurn(),
+        messages.ofOthers(limit + 1),
+      ]);
       const page = pageOf(others, { messages: limit, bytes: pageBytes });
       const [turn, waiting] = [own, page].map((list) =>
         list.map((mail) => inboxMessage(mail, now(), wallNow())),
@@ -78,7 +82,9 @@ function readTool({ messages, now, wallNow }: ServedInboxToolsDeps): MailboxTool
         ...waiting.map((one) => attestedText(one, 'a message that waits for a later turn')),
       ];
       const intro = `Messages of this turn: ${turn.length}. Waiting for later turns: ${waiting.length}${more ? ' and more' : ''}.`;
-      return answer([intro, ...texts].join('\n\n'), { turn, waiting, more });
+      const notes = [intro, heldBackNote(heldBack)].filter(Boolean).join('\n');
+      const data = { turn, waiting, more, ...(heldBack > 0 && { held_back: heldBack }) };
+      return answer([notes, ...texts].join('\n\n'), data);
     },
   });
 }

@@ -20,8 +20,8 @@ const pageMessages = 200;
 export interface TurnMessages {
   /** Returns the messages of this turn, except those that are settled. */
   ofTurn(): Promise<CheckedOutMessage[]>;
-  /** Returns the oldest messages that wait for other turns and that nobody works on, at most `limit`. */
-  ofOthers(limit: number): Promise<CheckedOutMessage[]>;
+  /** Returns the oldest messages that wait for other turns and that nobody works on, at most `limit`, and how many are held back until a hold ends. */
+  ofOthers(limit: number): Promise<{ others: CheckedOutMessage[]; heldBack: number }>;
   /** Finds waiting messages by their id. */
   withId(id: string, from: string | undefined): Promise<CheckedOutMessage[]>;
 }
@@ -43,9 +43,15 @@ export function turnMessages(
   return {
     ofTurn,
     async ofOthers(limit) {
-      const peeked = await client.peek({ address, limit: Math.min(pageMessages, limit + turn.length) });
+      let heldBack = 0;
+      const peeked = await client.peek({
+        ...{ address, limit: Math.min(pageMessages, limit + turn.length) },
+        onHeldBack: (messages) => {
+          heldBack = messages;
+        },
+      });
       const others = peeked.filter(({ seq, working }) => !working && !turn.includes(seq ?? 0));
-      return others.slice(0, limit).map((one) => readMessage(one, now()));
+      return { others: others.slice(0, limit).map((one) => readMessage(one, now())), heldBack };
     },
     async withId(id, from) {
       const isWanted = (one: { id: string; from: { agent: string } }): boolean =>
