@@ -20,7 +20,7 @@ export function inboxCommand(): Command {
   )
     .option(
       '--take',
-      'print the messages whole and acknowledge each once it is written; takes the inbox over from a worker that reads it',
+      'print the messages whole and acknowledge each once it is written; takes the inbox over from a worker that reads it, which ends worker serve',
     )
     .option(
       '--of <agent>',
