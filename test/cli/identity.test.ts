@@ -2,9 +2,16 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startTestBroker } from '@signalbox/testing';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { jsonOf, signalbox } from '../support/cli/command-line.ts';
 import { broker, project } from '../support/cli/down.ts';
+
+let site: Awaited<ReturnType<typeof project>>;
+beforeAll(async () => {
+  site = await project({ broker });
+  await site.run('up', '--detach');
+});
+afterAll(() => site?.[Symbol.asyncDispose]());
 
 test('Without a token nothing connects: exit code 2 and the ways to get one.', async () => {
   const { code, stderr } = await signalbox(['agents', '--url', 'ws://127.0.0.1:9']);
@@ -66,8 +73,6 @@ test('token issue --out writes a private file and replaces only a token, with --
 });
 
 test('A worker with a broken token file ends at once, with the file and the cure, and prints nothing of the token.', async () => {
-  await using site = await project({ broker });
-  await site.run('up', '--detach');
   await site.run('token', 'issue', '--agent', 'rosa', '--role', 'tester', '--out', 'rosa.token');
   const file = join(site.cwd, 'rosa.token');
   const whole = readFileSync(file, 'utf8');
@@ -100,21 +105,19 @@ test('A worker with a broken token file ends at once, with the file and the cure
 });
 
 test('An operator who misspells an agent is told so, and an agent without anything has an empty list.', async () => {
-  await using site = await project({ broker });
-  await site.run('up', '--detach');
-  await site.run('token', 'issue', '--agent', 'rosa', '--role', 'tester', '--out', 'rosa.token');
+  await site.run('token', 'issue', '--agent', 'iris', '--role', 'tester', '--out', 'iris.token');
   const about = (agent: string) => [
     ['inbox', '--of', agent],
     ['history', '--agent', agent],
     ['dead', '--inbox', agent],
     ['dead', 'retry', '--inbox', agent],
   ];
-  const misspelt = await Promise.all(about('rsoa').map((words) => site.run(...words)));
+  const misspelt = await Promise.all(about('irsi').map((words) => site.run(...words)));
   for (const { code, stdout, stderr } of misspelt) {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain("no agent 'rsoa' has a token or ever connected (did you mean 'rosa'?)");
+    expect(stderr).toContain("no agent 'irsi' has a token or ever connected (did you mean 'iris'?)");
   }
-  for (const words of about('rosa')) expect(await site.run(...words)).toMatchObject({ code: 0 });
+  for (const words of about('iris')) expect(await site.run(...words)).toMatchObject({ code: 0 });
   const kinds = await site.run('audit', 'calls');
   expect(kinds).toMatchObject({ code: 2, stderr: expect.stringContaining("(did you mean 'call'?)") });
 });

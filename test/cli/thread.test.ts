@@ -184,8 +184,8 @@ test('History has the first line of each text for operators alone, and folds the
   const history = async (...args: string[]): Promise<string> =>
     (await workspace.run(['history', '--since', '10m', ...args, ...place])).stdout;
   const plain = await history();
-  expect(plain).toMatch(/^TIME +FROM +TO +WHAT +OUTCOME +ID +TEXT$/m);
-  expect(plain).toMatch(/ann +operator +note in lines .* line-1 +What is new\?$/m);
+  expect(plain).toMatch(/^TIME +FROM +TO +WHAT +OUTCOME +TEXT +ID$/m);
+  expect(plain).toMatch(/ann +operator +note in lines .* What is new\? +line-1$/m);
   expect(plain).toMatch(/T.*Z +ann +everything +call everything:echo/);
   expect(plain).not.toMatch(/mcp_request|mcp_reply|ghp_/);
   const verbose = await history('-v');

@@ -4,14 +4,26 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { expect, test } from 'vitest';
-import { cleanEnv, jsonOf, signalboxArgv } from '../support/cli/command-line.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { cleanEnv, jsonOf, type Run, signalboxArgv } from '../support/cli/command-line.ts';
 import { broker, type Detached, project } from '../support/cli/down.ts';
 import { everything } from '../support/hosts/hosts.ts';
 
 const until = String.raw`, until \d\d:\d\d:\d\d at the latest`;
 
+let site: Awaited<ReturnType<typeof project>>;
+let started: Run;
 let runs = 0;
+
+beforeAll(async () => {
+  site = await project({
+    broker,
+    mcpServers: { everything },
+    roles: { tester: { tools: ['everything:*'], ask: ['everything:get-sum'] } },
+  });
+  started = await site.run('up', '--detach', '--json');
+});
+afterAll(() => site?.[Symbol.asyncDispose]());
 
 /** Runs a command as a person does: on a terminal, with its output in a file. */
 function onTerminal(cwd: string, ...args: string[]) {
@@ -36,12 +48,7 @@ function onTerminal(cwd: string, ...args: string[]) {
 }
 
 test('A person at a terminal reads what a command waits for and until when, beside a result that stays alone.', async () => {
-  await using site = await project({
-    broker,
-    mcpServers: { everything },
-    roles: { tester: { tools: ['everything:*'], ask: ['everything:get-sum'] } },
-  });
-  const up = jsonOf(await site.run('up', '--detach', '--json')) as Detached;
+  const up = jsonOf(started) as Detached;
   for (const agent of ['rosa', 'walt'])
     await site.run('token', 'issue', '--agent', agent, '--role', 'tester', '--out', `${agent}.token`);
   const rosa = (...args: string[]) => onTerminal(site.cwd, ...args, '--token-file', 'rosa.token');
@@ -81,23 +88,19 @@ test('A person at a terminal reads what a command waits for and until when, besi
 });
 
 test('A script reads nothing of what a command waits for.', async () => {
-  await using site = await project({ broker, mcpServers: { everything } });
-  const up = await site.run('up', '--detach', '--json');
-  expect(up.stderr).toBe('');
-  await site.run('token', 'issue', '--agent', 'rosa', '--role', 'tester', '--out', 'rosa.token');
+  expect(started.stderr).toBe('');
+  await site.run('token', 'issue', '--agent', 'ines', '--role', 'tester', '--out', 'ines.token');
   const long = ['tools', 'call', 'everything:trigger-long-running-operation', '{"duration":3,"steps":1}'];
-  const piped = await site.run(...long, '--token-file', 'rosa.token');
+  const piped = await site.run(...long, '--token-file', 'ines.token');
   expect(piped).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('completed') });
-  const { shown, stdout } = await onTerminal(site.cwd, ...long, '--json', '--token-file', 'rosa.token').end();
+  const { shown, stdout } = await onTerminal(site.cwd, ...long, '--json', '--token-file', 'ines.token').end();
   expect(shown).toBe('');
   expect(JSON.parse(stdout)).toMatchObject({ result: { success: true } });
 });
 
 test('Who asks a served program reads that its attempts fail and how, and no question of its own as waiting mail.', async () => {
-  await using site = await project({ broker, roles: { tester: { tools: [] } } });
-  await site.run('up', '--detach', '--json');
   const script = '[ -e go ] && echo three || { echo boom; exit 3; }';
-  const serve = ['worker', 'serve', '--agent', 'walt', '--role', 'tester', '--json', '--retry-wait', '2s'];
+  const serve = ['worker', 'serve', '--agent', 'vera', '--role', 'tester', '--json', '--retry-wait', '2s'];
   const serving = spawn(process.execPath, signalboxArgv([...serve, '--', 'sh', '-c', script]), {
     cwd: site.cwd,
     env: cleanEnv({ XDG_STATE_HOME: join(site.cwd, 'state-home') }),
@@ -109,10 +112,10 @@ test('Who asks a served program reads that its attempts fail and how, and no que
     await ended;
   });
   await once(serving.stdout, 'data');
-  const question = onTerminal(site.cwd, 'ask', 'walt', 'how many?', '--timeout', '2m');
+  const question = onTerminal(site.cwd, 'ask', 'vera', 'how many?', '--timeout', '2m');
   await question.shows(
     new RegExp(
-      `waiting for walt to answer${until}; its last attempt failed, the next is in \\d+ s: its program ended with exit code 3: boom`,
+      `waiting for vera to answer${until}; its last attempt failed, the next is in \\d+ s: its program ended with exit code 3: boom`,
     ),
   );
   writeFileSync(join(site.cwd, 'go'), '');
@@ -122,48 +125,46 @@ test('Who asks a served program reads that its attempts fail and how, and no que
 });
 
 test('Mail that an operator holds back is counted for everybody who looks into the inbox, and operators read what releases it.', async () => {
-  await using site = await project({ broker, roles: { tester: { tools: [] } } });
-  await site.run('up', '--detach', '--json');
-  await site.run('token', 'issue', '--agent', 'rosa', '--role', 'tester', '--out', 'rosa.token');
-  const rosa = (...args: string[]) => site.run('inbox', ...args, '--token-file', 'rosa.token');
-  const ofRosa = (...args: string[]) => site.run('inbox', ...args, '--of', 'rosa');
+  await site.run('token', 'issue', '--agent', 'mona', '--role', 'tester', '--out', 'mona.token');
+  const mona = (...args: string[]) => site.run('inbox', ...args, '--token-file', 'mona.token');
+  const ofMona = (...args: string[]) => site.run('inbox', ...args, '--of', 'mona');
   const client = new Client({ name: 'agent', version: '1.0.0' });
   await using ending = new AsyncDisposableStack();
   ending.defer(() => client.close());
-  const args = signalboxArgv(['worker', 'mcp', '--token-file', join(site.cwd, 'rosa.token')]);
+  const args = signalboxArgv(['worker', 'mcp', '--token-file', join(site.cwd, 'mona.token')]);
   const options = { command: process.execPath, args, env: cleanEnv(), stderr: 'ignore' as const };
   await client.connect(new StdioClientTransport(options));
   const read = async () => {
     const { structuredContent, content } = await client.callTool({ name: 'signalbox_inbox_read' });
     return { data: structuredContent, text: JSON.stringify(content) };
   };
-  expect(await rosa()).toMatchObject({ stdout: 'no messages are waiting for rosa\n' });
+  expect(await mona()).toMatchObject({ stdout: 'no messages are waiting for mona\n' });
 
-  await site.run('hold', '--agent', 'rosa', '--reason', 'lunch');
-  for (const text of ['one', 'two']) await site.run('send', 'rosa', text);
-  const told = '2 messages are held back: an operator holds rosa, until the release';
-  expect((await rosa()).stdout).toBe(`${told}\n`);
-  expect(jsonOf(await rosa('--json'))).toEqual({ messages: [], held_back: 2 });
-  expect((await rosa('show', 'x')).stderr).toContain(`it may be held back: ${told}`);
-  expect((await rosa('--wait', '--timeout', '1ms')).stderr).toBe(`${told}\n`);
-  expect(jsonOf(await rosa('--wait', '--timeout', '1ms', '--json'))).toMatchObject({ held_back: 2 });
+  await site.run('hold', '--agent', 'mona', '--reason', 'lunch');
+  for (const text of ['one', 'two']) await site.run('send', 'mona', text);
+  const told = '2 messages are held back: an operator holds mona, until the release';
+  expect((await mona()).stdout).toBe(`${told}\n`);
+  expect(jsonOf(await mona('--json'))).toEqual({ messages: [], held_back: 2 });
+  expect((await mona('show', 'x')).stderr).toContain(`it may be held back: ${told}`);
+  expect((await mona('--wait', '--timeout', '1ms')).stderr).toBe(`${told}\n`);
+  expect(jsonOf(await mona('--wait', '--timeout', '1ms', '--json'))).toMatchObject({ held_back: 2 });
 
   const [held] = (jsonOf(await site.run('holds', '--json')) as { holds: { id: string }[] }).holds;
-  const why = `operator holds agent 'rosa' since .*: lunch \\(hold ${held!.id}\\)`;
+  const why = `operator holds agent 'mona' since .*: lunch \\(hold ${held!.id}\\)`;
   const release = `Release it: signalbox release ${held!.id}`;
-  const listed = await ofRosa();
-  expect(listed.stdout).toMatch(new RegExp(`2 messages are held back from rosa: ${why}\n${release}\n`));
-  const json = jsonOf(await ofRosa('--json')) as { messages: { id: string }[] };
+  const listed = await ofMona();
+  expect(listed.stdout).toMatch(new RegExp(`2 messages are held back from mona: ${why}\n${release}\n`));
+  const json = jsonOf(await ofMona('--json')) as { messages: { id: string }[] };
   expect(json).toMatchObject({ messages: [{}, {}], held_back: 2, holds: [held] });
-  const shown = await site.run('inbox', 'show', json.messages[0]!.id, '--of', 'rosa');
-  expect(shown.stderr).toMatch(new RegExp(`rosa is held: ${why}\n${release}\n`));
+  const shown = await site.run('inbox', 'show', json.messages[0]!.id, '--of', 'mona');
+  expect(shown.stderr).toMatch(new RegExp(`mona is held: ${why}\n${release}\n`));
 
   // The mailbox takes the inbox, and so do commands after it.
   const held2 = await read();
   expect(held2).toMatchObject({ data: { messages: [], held_back: 2 } });
   expect(held2.text).toContain('Held back: 2. An operator holds you; they come after the release.');
-  expect((await rosa('--take')).stdout).toBe(`${told}\n`);
-  expect(jsonOf(await rosa('--take', '--json'))).toEqual({ messages: [], held_back: 2 });
+  expect((await mona('--take')).stdout).toBe(`${told}\n`);
+  expect(jsonOf(await mona('--take', '--json'))).toEqual({ messages: [], held_back: 2 });
   await site.run('release', held!.id);
   // The newest of both are shown.
   expect(jsonOf(await site.run('audit', 'change', '--limit', '1', '--json'))).toMatchObject({
@@ -174,8 +175,8 @@ test('Mail that an operator holds back is counted for everybody who looks into t
     groups: [{ entries: [{ id: json.messages[1]!.id }] }],
     more: true,
   });
-  expect((await ofRosa()).stdout).toContain('2 messages, still waiting.\n');
-  expect(jsonOf(await ofRosa('--json'))).not.toHaveProperty('held_back');
+  expect((await ofMona()).stdout).toContain('2 messages, still waiting.\n');
+  expect(jsonOf(await ofMona('--json'))).not.toHaveProperty('held_back');
   expect((await read()).data).toMatchObject({ messages: [{ body: 'one' }, { body: 'two' }] });
   expect((await read()).data).not.toHaveProperty('held_back');
 });

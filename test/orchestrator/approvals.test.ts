@@ -36,9 +36,9 @@ test('a call under ask runs once, when it is approved, and its caller hears mean
     rule: 'roles.worker.ask[0]',
   });
   expect(stack.ran('count')).toEqual([]);
-  expect(heard).toEqual([
-    expect.objectContaining({ message: `waiting for approval ${approval!.id} by a person` }),
-  ]);
+  await expect
+    .poll(() => heard)
+    .toEqual([expect.objectContaining({ message: `waiting for approval ${approval!.id} by a person` })]);
   const reply = decisionOf(await stack.decide(approval!.id, { verdict: 'approve' }));
   expect(reply).toMatchObject({ decided: true, approval: { state: 'approved', by: { agent: 'operator' } } });
   expect(await called).toMatchObject({ result: { structuredContent: { n: 1 } } });

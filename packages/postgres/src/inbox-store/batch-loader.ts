@@ -4,7 +4,7 @@ import type { InboxCluster } from '../cluster/postgres-cluster.ts';
 import { type Transaction, Undo } from '../database/attempt.ts';
 import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
-import { idKey } from '../schema.ts';
+import { hasIdOf, isAtPlace } from '../schema.ts';
 import type { BatchPlan, IdKey } from './batch-plan.ts';
 import { Counts } from './counts.ts';
 import {
@@ -110,11 +110,10 @@ export class BatchLoader {
     this.#slices = slices;
     this.#cluster = cluster;
     const ids = 'unnest($1::text[], $2::text[], $3::text[]) AS k(inbox, id, sender)';
-    const hasId = `${idKey('m.')} = ${idKey('k.')}`;
-    const places =
-      'unnest($1::text[], $2::bigint[]) AS k(inbox, seq) JOIN @message m ON m.inbox = k.inbox AND m.seq = k.seq';
+    const hasId = hasIdOf('m', 'k');
+    const places = `unnest($1::text[], $2::bigint[]) AS k(inbox, seq) JOIN @message m ON ${isAtPlace('m', 'k')}`;
     const claim = 'c.seq IS NOT NULL AS "wasOut", c.incarnation AS claim';
-    const withClaim = 'LEFT JOIN @claim c ON c.inbox = m.inbox AND c.seq = m.seq';
+    const withClaim = `LEFT JOIN @claim c ON ${isAtPlace('c', 'm')}`;
     this.#lockInboxes = database.statement(
       `SELECT name, incarnation, members, taken_seq AS "takenSeq", head_seq AS "headSeq", pending, bytes, scheduled, scheduled_bytes AS "scheduledBytes" FROM @inbox
        WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE`,

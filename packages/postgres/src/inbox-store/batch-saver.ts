@@ -1,7 +1,7 @@
 import type { Transaction } from '../database/attempt.ts';
 import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
-import { idKey, sliceName } from '../schema.ts';
+import { idKey, isAtPlace, sliceName } from '../schema.ts';
 import type { Loaded } from './batch-loader.ts';
 import type { KeptBodyTable } from './kept-body-table.ts';
 import {
@@ -46,13 +46,13 @@ export class BatchSaver {
          is_cancelled = m.is_cancelled OR k.is_cancelled
        FROM unnest($1::text[], $2::bigint[], $3::int[], $4::boolean[], $5::text[], $6::boolean[])
          AS k(inbox, seq, attempts, answered, takers, is_cancelled)
-       WHERE m.inbox = k.inbox AND m.seq = k.seq`,
+       WHERE ${isAtPlace('m', 'k')}`,
     );
     this.#dropScheduled = database.statement('DELETE FROM @scheduled WHERE seq = ANY($1::bigint[])');
     this.#dropDead = database.statement('DELETE FROM @dead_letter WHERE seq = ANY($1::bigint[])');
     this.#close = database.statement('UPDATE @open_request SET is_over = true WHERE seq = ANY($1::bigint[])');
     this.#dropClaims = database.statement(
-      'DELETE FROM @claim c USING unnest($1::text[], $2::bigint[]) AS k(inbox, seq) WHERE c.inbox = k.inbox AND c.seq = k.seq',
+      `DELETE FROM @claim c USING unnest($1::text[], $2::bigint[]) AS k(inbox, seq) WHERE ${isAtPlace('c', 'k')}`,
     );
     this.#inboxes = database.statement(
       `UPDATE @inbox i SET pending = pending + k.messages, bytes = i.bytes + k.bytes, scheduled = scheduled + k.later,

@@ -121,12 +121,12 @@ export class MessageReader {
        ), (
          SELECT i.incarnation = $4 OR $5 AND NOT EXISTS (SELECT FROM @incarnation s WHERE s.epoch = i.incarnation AND ${incarnationLives})
          FROM @inbox i WHERE i.name = m.inbox
-       )) AS "isOwn" FROM @message m WHERE m.expires_at <= $1 AND (m.expires_at, m.seq) > ($2, $3)
-       ORDER BY m.expires_at, m.seq LIMIT ${expiredAtOnce}`,
+       )) AS "isOwn" FROM @message m WHERE m.expires_at <= $1 AND (m.expires_at, m.seq + 0) > ($2, $3)
+       ORDER BY m.expires_at, m.seq + 0 LIMIT ${expiredAtOnce}`,
     );
     this.#expiredKinds = database.statement(
       `SELECT kind, created_at AS "createdAt", expires_at AS "expiresAt", seq FROM @message
-       WHERE expires_at <= $1 AND (expires_at, seq) > ($2, $3) ORDER BY expires_at, seq LIMIT ${rowsAtOnce}`,
+       WHERE expires_at <= $1 AND (expires_at, seq + 0) > ($2, $3) ORDER BY expires_at, seq + 0 LIMIT ${rowsAtOnce}`,
     );
   }
 

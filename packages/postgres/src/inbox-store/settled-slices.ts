@@ -3,7 +3,7 @@ import { ageOf } from '@signalbox/store/rules';
 import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
 import { isGoneTable } from '../database/store-errors.ts';
-import { hasIdIn, idKey, sliceName, sliceTable } from '../schema.ts';
+import { hasIdIn, hasIdOf, isAtPlace, sliceName, sliceTable } from '../schema.ts';
 import { insertSettled, settledColumns } from './message-rows.ts';
 
 /** The limits on remembering settled messages. */
@@ -176,7 +176,7 @@ export class SettledSlices {
     const byId = slices.map(
       ({ number }) =>
         `SELECT ${settledColumns('m')}, ${number} AS slice FROM unnest($1::text[], $2::text[], $3::text[]) AS k(inbox, id, sender)
-         JOIN @${sliceName(number)} m ON ${idKey('m.')} = ${idKey('k.')}`,
+         JOIN @${sliceName(number)} m ON ${hasIdOf('m', 'k')}`,
     );
     const byIdOfAny = slices.map(
       ({ number }) =>
@@ -192,8 +192,8 @@ export class SettledSlices {
       settle: database.statement(
         `WITH gone AS (
            DELETE FROM @message m USING unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::boolean[])
-             AS k(k_inbox, k_seq, outcome, reason, is_answered)
-           WHERE m.inbox = k_inbox AND m.seq = k_seq RETURNING m.*, outcome, reason, is_answered
+             AS k(inbox, seq, outcome, reason, is_answered)
+           WHERE ${isAtPlace('m', 'k')} RETURNING m.*, outcome, reason, is_answered
          ), dead AS (
            INSERT INTO @dead_letter (${columns}, token_id, is_counted, attempts, answered, takers, details, body, dead_at, reason)
            SELECT ${columns}, token_id, is_counted, attempts, is_answered, takers, details, body, $6::bigint, reason
@@ -216,7 +216,7 @@ export class SettledSlices {
 function guardOf(slices: readonly Slice[]): string {
   const keys = 'unnest($1::text[], $2::text[], $3::text[]) AS k(inbox, id, sender)';
   const known = ['message', ...slices.map(({ number }) => sliceName(number))].map(
-    (table) => `EXISTS (SELECT FROM ${keys} JOIN @${table} m ON ${idKey('m.')} = ${idKey('k.')})`,
+    (table) => `EXISTS (SELECT FROM ${keys} JOIN @${table} m ON ${hasIdOf('m', 'k')})`,
   );
   return `SELECT 1 / (CASE WHEN EXISTS (
         SELECT FROM @incarnation WHERE broker = $4 AND epoch = $5 AND xmin = pg_current_xact_id()::xid
