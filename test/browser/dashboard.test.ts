@@ -290,7 +290,7 @@ test('No view has a serious violation of accessibility, and each works on a scre
   for (const colorScheme of ['light', 'dark'] as const) {
     for (const width of [1280, 360]) {
       await using opened = await openPage({ colorScheme, viewport: { width, height: 780 } });
-      const { page } = opened;
+      const { page, problems } = opened;
       await signIn(page, here);
       for (const view of views) {
         await show(page, here, view);
@@ -311,6 +311,7 @@ test('No view has a serious violation of accessibility, and each works on a scre
         const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         expect(overflow, `${view} at ${width}`).toBeLessThanOrEqual(0);
       }
+      expect(problems).toEqual([]);
     }
   }
 });

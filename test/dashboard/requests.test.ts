@@ -119,6 +119,31 @@ test('Every read answers, and what only the orchestrator knows is missing withou
   for (const what of ['approval', 'call']) expect(checked).toContainEqual({ what, count: null });
 });
 
+test('An agent that announces many turns, or times of no calendar, is one item at most, and each time is a date.', async () => {
+  await using here = await startDashboardStack({ counter: false });
+  const mine = await signedIn(here);
+  const [many, never] = [await here.stack.client('many'), await here.stack.client('never')];
+  const turn = (since: number) => ({ id: 'm1', from: 'walt', kind: 'task', since });
+  const status = { worker: 'serve', command: 'sh', turns: 1 };
+  many.announce({ ...status, private: { running: Array.from({ length: 20 }, () => turn(1)) } });
+  for (const since of [-1e300, 1e300])
+    never.announce({
+      ...status,
+      failing_since: since,
+      last_output_at: since,
+      private: { running: [turn(since)] },
+    });
+  const itemsOf = async (agent: string) =>
+    (jsonOf(await mine.get('attention')).items as { who: string; what: string }[]).filter(
+      ({ who }) => who === agent,
+    );
+  const what = '20 turns work, the oldest on the task of walt, and have not ended; 0 messages unread.';
+  await expect.poll(() => itemsOf('many')).toMatchObject([{ what, since: 1 }]);
+  expect(await itemsOf('never')).toEqual([]);
+  const { agents } = jsonOf(await mine.get('agents')) as { agents: { agent: string }[] };
+  expect(agents.find(({ agent }) => agent === 'never')).not.toHaveProperty('failing');
+});
+
 test('The events of a sign-in are streamed with ids, and a stream that broke off goes on behind the last one.', async () => {
   await using here = await startDashboardStack({ counter: false });
   const mine = await signedIn(here);

@@ -188,6 +188,32 @@ test('A host whose answers cannot be read is logged once, and its tools come bac
   expect(logged()).toBe(1);
 });
 
+test('A host that offers other servers with each answer fills neither the log nor what people read.', async () => {
+  let answers = 0;
+  const { promise: askedOften, resolve } = Promise.withResolvers<void>();
+  asked = (isForEnd) => {
+    if (isForEnd) return;
+    const other = (n: number) => ({
+      ...{ server: `${++answers}-${n}\u001b[2J\u202e`.padEnd(256, 'n'), state: 'ready', version: '1' },
+    });
+    nonsense = { data: { servers: Array.from({ length: 200 }, (_, n) => other(n)) } };
+    if (answers > 200 * 5) resolve();
+  };
+  const logged = () => site.hub.up.stderr().split('of the configuration does not name: refused');
+  const before = logged().length;
+  await askedOften;
+  // What it refuses then waits for the end of the minute.
+  expect(logged().length - before).toBeLessThanOrEqual(1);
+  const { stdout } = await site.hub.run(['servers', '--config', 'signalbox.yaml']);
+  asked = () => {};
+  nonsense = undefined;
+  const line = stdout.split('\n').find((text) => text.startsWith('host gpu serves'))!;
+  expect(line).toMatch(/ and 90 more, which hosts.gpu of the configuration does not name: refused$/);
+  expect(line.length).toBeLessThan(1200);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may be there.
+  expect(stdout + site.hub.up.stderr()).not.toMatch(/\u001b\[2J|\u202e/);
+});
+
 test('A host that says that it ends, and goes on, is asked no more often than another one.', async () => {
   const questions: boolean[] = [];
   const { promise: askedOften, resolve } = Promise.withResolvers<void>();

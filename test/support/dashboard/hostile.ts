@@ -7,7 +7,7 @@ export const hostileText =
 /** The text that a person must see in its place. */
 export const shownHostileText = '\\u202egnp.exe\\u200b';
 
-/** Puts hostile texts into every field that an agent can write: ids, threads, bodies, reasons and statuses. */
+/** Puts hostile texts into every field that an agent can write: ids, threads, bodies, reasons and statuses; and times of no calendar. */
 export async function sendHostileTexts(stack: ToolStack): Promise<void> {
   const mallory = await stack.clientAt('mallory');
   const victim = await stack.clientAt('victim');
@@ -24,6 +24,11 @@ export async function sendHostileTexts(stack: ToolStack): Promise<void> {
     private: { running: [turn] },
   });
   victim.announce({ text });
+  const timeless = await stack.clientAt('timeless');
+  timeless.announce({
+    ...{ worker: 'serve', command: text, turns: 1, failing_since: -1e300, failing_reason: text },
+    private: { running: [{ ...turn, since: -1e300 }] },
+  });
   await using inbox = await victim.subscribe();
   await mallory.deliver({
     to: 'victim',

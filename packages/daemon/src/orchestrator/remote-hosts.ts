@@ -1,4 +1,5 @@
 import { type BrokerClient, type ConnectOptions, connectBroker, requestAddress } from '@signalbox/client';
+import { hostProblems } from '@signalbox/client/operator/internal';
 import type {
   ConnectRemote,
   RemoteRequest,
@@ -59,6 +60,7 @@ export class RemoteHosts implements AsyncDisposable {
   readonly #options: RemoteHostsOptions;
   readonly #hosts = new Map<string, RemoteHost>();
   #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
 
   constructor(options: RemoteHostsOptions) {
     this.#options = options;
@@ -93,6 +95,7 @@ export class RemoteHosts implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isStopped = true;
     clearInterval(this.#timer);
     await Promise.all(Array.from(this.#hosts.values(), (host) => host.stop()));
   }
@@ -111,8 +114,12 @@ export class RemoteHosts implements AsyncDisposable {
       this.#hosts.delete(label);
       await host.stop();
     }
+    // Another look or the end may have come meanwhile.
+    if (this.#isStopped) return;
     const found = [...there].filter((label) => !this.#isNamed(label) && !this.#hosts.has(label));
-    for (const label of found.slice(0, maxUnnamed - unnamed.length)) this.#host(label);
+    // A change of the configuration may leave more of them.
+    const room = maxUnnamed - [...this.#hosts.keys()].filter((label) => !this.#isNamed(label)).length;
+    for (const label of found.slice(0, Math.max(0, room))) this.#host(label);
   }
 
   #host(label: string): RemoteHost {
@@ -359,12 +366,12 @@ class RemoteHost {
   }
 
   #logRefused(): void {
-    const names = this.#refused().join(', ');
+    const refused = this.#refused();
+    const names = refused.join(', ');
     if (names === this.#toldRefused) return;
     this.#toldRefused = names;
-    if (names === '') return;
-    const message = `host ${this.#label} serves ${names}, which hosts.${this.#label} of the configuration does not name: refused`;
-    this.#deps.log({ event: 'host_servers_refused', host: this.#label, message });
+    for (const message of hostProblems({ host: this.#label, servers: [], refused }))
+      this.#deps.log({ event: 'host_servers_refused', host: this.#label, message });
   }
 
   #missed(askedAt: number): void {

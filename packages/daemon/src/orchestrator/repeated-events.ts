@@ -4,7 +4,7 @@ const minuteMs = 60_000;
 /** The most different events of one server in a minute that are passed on at once, in case their reasons differ each time. */
 const maxNews = 8;
 
-/** The events of one server or instance in the present minute. */
+/** The events of one server, instance or host in the present minute. */
 interface Minute {
   /** The events that were passed on since the server was last quiet for a minute. */
   told: Set<string>;
@@ -31,7 +31,7 @@ export function withoutRepetitions(
   };
   return (event) => {
     if (!repeatable.has(event.event)) return pass(event);
-    const key = JSON.stringify([event.server, event.instance]);
+    const key = JSON.stringify([event.server, event.instance, event.host]);
     let minute = servers.get(key);
     if (!minute) {
       const begun: Minute = { told: new Set(), held: undefined };

@@ -91,6 +91,8 @@ const eventLevels: Readonly<Record<string, LogLevel>> = {
   server_ejected: 'error',
   server_refused: 'error',
   servers_not_named: 'warn',
+  host_away: 'warn',
+  host_servers_refused: 'warn',
   server_reaped: 'warn',
   detached_process_ended: 'warn',
   circuit_opened: 'warn',
@@ -113,15 +115,13 @@ const eventLevels: Readonly<Record<string, LogLevel>> = {
   samples_not_taken: 'warn',
 };
 
-/** The events of hosts that are warnings. */
-const hostWarnings: ReadonlySet<string> = new Set(['host_away', 'host_servers_refused']);
-
-/** The events that a server which fails again and again causes each time. */
+/** The events that a server which fails again and again, or a host that names others each time, causes each time. */
 const repeatedEvents: ReadonlySet<string> = new Set([
   'server_ready',
   'server_lost',
   'server_backing_off',
   'server_noise',
+  'host_servers_refused',
 ]);
 
 /**
@@ -296,7 +296,7 @@ async function startParts(
     new RemoteHosts({
       connection: { url, insecure, ...(ca !== undefined && { ca }), token, agent: id, tracing },
       named: () => inForce().hosts,
-      log: (event) => log({ level: hostWarnings.has(event.event) ? 'warn' : 'info', ...event }),
+      log: events,
     }),
   );
   const host = resources.use(

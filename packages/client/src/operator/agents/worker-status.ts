@@ -1,5 +1,7 @@
 import { z } from 'zod';
 
+/** A time that can be written as a date: any agent may announce a status. */
+const time = z.number().min(0).max(8.64e15);
 const faceSchema = z.object({
   worker: z.literal('mcp'),
   calls: z.int().min(0),
@@ -10,7 +12,7 @@ const runSchema = z.object({
   command: z.string(),
   restarts: z.int().min(0).optional(),
   tools_lost: z.literal(true).optional(),
-  last_output_at: z.number().optional(),
+  last_output_at: time.optional(),
   last_output: z.string().optional(),
 });
 const servedTurnSchema = z.object({
@@ -19,10 +21,10 @@ const servedTurnSchema = z.object({
   kind: z.string(),
   messages: z.int().min(2).optional(),
   thread: z.string().optional(),
-  since: z.number(),
+  since: time,
   calls: z.array(z.object({ title: z.string(), status: z.string() })).optional(),
 });
-const keptProcessSchema = z.object({ pid: z.int().optional(), thread: z.string(), since: z.number() });
+const keptProcessSchema = z.object({ pid: z.int().optional(), thread: z.string(), since: time });
 const privateSchema = z.object({
   running: z.array(servedTurnSchema),
   kept: z.array(keptProcessSchema).optional(),
@@ -34,9 +36,9 @@ const serveSchema = z.object({
   private: privateSchema.optional(),
   asking: z.int().min(1).optional(),
   kept: z.int().min(1).optional(),
-  failing_since: z.number().optional(),
+  failing_since: time.optional(),
   failing_reason: z.string().optional(),
-  last_output_at: z.number().optional(),
+  last_output_at: time.optional(),
   last_output: z.string().optional(),
 });
 const echoSchema = z.object({ worker: z.literal('echo'), state: z.enum(['idle', 'working']) });

@@ -384,17 +384,24 @@ function withoutWork({ mail, roles, turns = [] }: AgentSummary): AgentSummary['m
   return { ...mail, unread: Math.max(0, mail.unread - (mail.held ?? 0)) };
 }
 
+/** Makes one item for all turns of an agent, which announces them itself. */
 function turnItems({ agent: who, turns = [], mail }: AgentSummary, now: number): AttentionItem[] {
-  return turns
-    .filter(({ since }) => now - since >= attentionLimits.turnMs)
-    .map(({ id, from, kind, since }) => ({
-      id: `turn ${who} ${from} ${id}`,
+  const long = turns.filter(({ since }) => now - since >= attentionLimits.turnMs);
+  const [oldest] = long.sort((a, b) => a.since - b.since);
+  if (!oldest) return [];
+  const { from, kind, since } = oldest;
+  const works = long.length === 1 ? 'A turn works' : `${long.length} turns work, the oldest`;
+  const ended = long.length === 1 ? ' and has not ended' : ', and have not ended';
+  return [
+    {
+      id: `turns of ${who}`,
       level: 'now',
       who,
-      what: `A turn works on the ${kind} of ${from} and has not ended; ${counted(mail?.unread ?? 0, 'message')} unread.`,
+      what: `${works} on the ${kind} of ${from}${ended}; ${counted(mail?.unread ?? 0, 'message')} unread.`,
       since,
       link: `/agents?agent=${encodeURIComponent(who)}`,
-    }));
+    },
+  ];
 }
 
 function runningItem(call: CallRecord, now: number): AttentionItem[] {
