@@ -98,17 +98,22 @@ test('A changed file changes what a connected agent sees, without a restart of w
   await said("write 'unlisted: allow' if that is meant");
   expect(names()).toContain('mcp_added__look');
 
-  await writeFile(file, `${site.configText()}# back\n`.replace('127.0.0.1:0', '127.0.0.1:1'));
+  const groups = 'groups: { press: { roles: [researcher] } }\n';
+  await writeFile(file, `${site.configText()}${groups}`.replace('127.0.0.1:0', '127.0.0.1:1'));
   await said('server removed: added; role changed: researcher');
   const { orchestrator } = (await json('status')) as { orchestrator: object };
   expect(orchestrator).not.toHaveProperty('config_problem');
   await said('needs a restart: broker.listen');
   expect(await json('status')).toMatchObject({
     problems: expect.arrayContaining([
-      expect.stringMatching(/have waited for a restart .*\(broker\.listen\)/),
+      expect.stringMatching(/have waited for a restart .*\(broker\.listen, groups\)/),
     ]),
-    orchestrator: { restart_needed: { keys: ['broker.listen'] } },
+    orchestrator: { restart_needed: { keys: ['broker.listen', 'groups'] } },
   });
+  process.kill(workspace.up.pid, 'SIGHUP');
+  const waiting = async () =>
+    ((await json('status')) as { orchestrator: { restart_needed: object } }).orchestrator.restart_needed;
+  await expect.poll(waiting, patient).toMatchObject({ keys: ['broker.listen'] });
   await expect.poll(names, patient).toEqual(['mcp_plain__drop', 'mcp_plain__echo']);
 
   await writeFile(file, site.configText());

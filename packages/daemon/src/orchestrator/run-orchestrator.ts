@@ -25,6 +25,7 @@ import { type Log, type LogLevel, withLevels } from '../log.ts';
 import { checkPolicy } from '../policy/policy.ts';
 import { RulesInForce, startPolicy } from '../policy/rules-in-force.ts';
 import { ConfigReload } from '../reload/config-reload.ts';
+import { isSupervised } from '../supervisor/child-report.ts';
 import {
   describeOrchestrator,
   describeStart,
@@ -179,6 +180,7 @@ export async function runOrchestrator(options: RunOrchestratorOptions): Promise<
         admit,
         tellStranded,
         log,
+        isSupervised: isSupervised(),
       });
       await reload;
     }

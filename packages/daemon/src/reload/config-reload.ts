@@ -35,6 +35,8 @@ export interface ReloadTargets {
   /** Logs which tokens have roles that a configuration does not list. */
   tellStranded: (config: Config) => Promise<void>;
   log: Log;
+  /** True if who sends SIGHUP reaches the broker, too. An orchestrator by itself does not hear what a broker took over. */
+  isSupervised: boolean;
 }
 
 /** Puts changes of the configuration files in force in a running orchestrator, until it is disposed. */
@@ -42,6 +44,8 @@ export class ConfigReload implements AsyncDisposable {
   readonly #targets: ReloadTargets;
   readonly #file: string;
   readonly #started: Config;
+  /** What the broker has taken over, at its start or at a SIGHUP. */
+  #takenOver: Config;
   readonly #applyFiles = coalesceRuns(() => this.#apply());
   #current: Config;
   /** True if somebody asked for a reload and waits for its outcome in the log. */
@@ -64,6 +68,7 @@ export class ConfigReload implements AsyncDisposable {
     this.#targets = targets;
     this.#file = file;
     this.#started = started;
+    this.#takenOver = started;
     this.#current = started;
     this.#read = started.files;
     this.#files = new Set(Object.keys(started.files));
@@ -123,7 +128,9 @@ export class ConfigReload implements AsyncDisposable {
       const servers = await this.#applyServers(before, next);
       rules.apply(next);
       this.#current = next;
-      orchestrator.acceptConfig(restartNeeds(this.#started, next));
+      if (isAsked) this.#takenOver = next;
+      const waiting = this.#targets.isSupervised ? hangupNeeds(this.#takenOver, next) : [];
+      orchestrator.acceptConfig([...restartNeeds(this.#started, next), ...waiting]);
       if (isAsked) await this.#targets.reloadCapabilities();
       this.#logApplied(before, next, servers, isAsked);
       const { roles, unlisted } = before;
