@@ -29,7 +29,7 @@ export const postgresKeeping: Peer = {
 /** A queue in tables that a library of npm makes. */
 export const pgBoss: Peer = {
   name: 'pg-boss',
-  title: 'pg-boss',
+  title: 'pg-boss 12.38',
   receiptMeans: 'fsynced',
   how: 'one insert() of all that waits; a worker on each queue, woken by LISTEN, which fetches up to 256 jobs and inserts the replies before these are completed (two workers were slower, as were a transaction for both and tables for each queue); the server and its settings are those of the queues written by hand',
   start: startPostgresServer,
