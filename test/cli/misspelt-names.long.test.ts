@@ -1,8 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { allCommands, commandTree } from '../../apps/cli/src/completion/command-tree.ts';
-import { createProgram } from '../../apps/cli/src/program.ts';
 import { cleanEnv, signalboxArgv } from '../support/cli/command-line.ts';
 import { broker, namedToolsServer, project } from '../support/cli/down.ts';
 
@@ -92,29 +90,4 @@ test.each(commands)('signalbox %s names %s, which was meant.', async (line, mean
   expect(stdout + stderr).toMatch(
     new RegExp(`(did you mean|similar .* is|nearest:|nearest is) '?${meant}'?`),
   );
-});
-
-test('Every option and argument that takes a name of the system is tried, but for the name of the asker.', async () => {
-  const program = commandTree(await createProgram());
-  const takes = allCommands(program).flatMap(({ path, options, argument }) => [
-    ...options.flatMap(({ names: [name], value }) => (value.kind === 'names' ? `${path} ${name}` : [])),
-    ...(argument.kind === 'names' ? [`${path} …`] : []),
-  ]);
-  const isTried = (taken: string): boolean => {
-    const words = taken
-      .replace('signalbox ', '')
-      .replace('agents', 'ps')
-      .replace(/^tail.*/, 'history --agent');
-    const own = words.replace(/^(dead|tools|resources|prompts|token) --/, '$1 list --');
-    return commands.some(([line]) =>
-      own.split(' ').every((word) => word === '…' || line.split(' ').includes(word)),
-    );
-  };
-  const asAgent = /^signalbox (?!(thread|history|tail|hold|release|token revoke) ).* --agent$/;
-  // A hold that is not there is none of a role; the last one warns, and serves.
-  expect(takes.filter((taken) => !asAgent.test(taken) && !isTried(taken)).toSorted()).toEqual([
-    'signalbox release --role',
-    'signalbox worker run --parent',
-    'signalbox worker serve --role',
-  ]);
 });
