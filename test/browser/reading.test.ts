@@ -102,7 +102,7 @@ test('A refused call leads to the rule that refused it, and the audit log names 
   expect(left).toBeLessThan(2);
   await page.keyboard.press('Escape');
   await details.waitFor({ state: 'detached' });
-  // Whoever uses the keyboard alone goes on where they were.
+  // The focus is back at the row, for people who use only the keyboard.
   const focused = await page.evaluate(() => document.activeElement?.textContent);
   expect(focused).toContain('permission denied');
   await page.keyboard.press('Enter');

@@ -202,7 +202,7 @@ test('A host that offers other servers with each answer fills neither the log no
   const logged = () => site.hub.up.stderr().split('of the configuration does not name: refused');
   const before = logged().length;
   await askedOften;
-  // What it refuses then waits for the end of the minute.
+  // Further refusals are logged after a minute.
   expect(logged().length - before).toBeLessThanOrEqual(1);
   const { stdout } = await site.hub.run(['servers', '--config', 'signalbox.yaml']);
   asked = () => {};

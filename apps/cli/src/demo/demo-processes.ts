@@ -110,7 +110,7 @@ export async function startDemoProcesses({
       const script = fails ? failingTurn : answeringTurn;
       const agent = ['--agent', 'rosa', '--role', 'researcher', '--config', config, '--url', url];
       const program = ['--cwd', folder, '--', process.execPath, '-e', script];
-      // What it remembers ends with the demo.
+      // Its files of outputs are removed with the demo.
       const env = { XDG_STATE_HOME: join(home, 'state') };
       served = await startDaemon(['worker', 'serve', ...agent, ...program], env);
     },

@@ -44,7 +44,7 @@ export class ConfigReload implements AsyncDisposable {
   readonly #targets: ReloadTargets;
   readonly #file: string;
   readonly #started: Config;
-  /** What the broker has taken over, at its start or at a SIGHUP. */
+  /** The configuration that the broker has taken over, at its start or at a SIGHUP. */
   #takenOver: Config;
   readonly #applyFiles = coalesceRuns(() => this.#apply());
   #current: Config;

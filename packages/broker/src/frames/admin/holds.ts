@@ -165,7 +165,7 @@ function holdOn(
   }
   const same = holds.all.flatMap((one) => (one.on === on && one.name !== undefined ? one.name : []));
   const near = didYouMean(nearestNames(name ?? '', same));
-  // Who releases everything may mean every hold.
+  // An operator who releases everything may mean every hold.
   const each = on === 'all' && holds.all.length > 0 ? ` itself; ${heldText(holds.all)}` : '';
   const message = `no hold is on ${subject}${near}${each}`;
   return refuse({ code: 'unknown_hold', message, field });

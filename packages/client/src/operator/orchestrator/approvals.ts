@@ -103,7 +103,7 @@ export async function revokeStandingApproval(
 /** The time to wait for an orchestrator, in milliseconds. */
 const timeoutMs = 2000;
 
-/** What keeps agents busy or waiting at orchestrators: their calls that have not ended, and how many calls wait for a person. */
+/** The calls of agents at orchestrators that have not ended, and how many calls wait for a person. */
 export interface OpenCalls {
   waiting: number;
   calls: CallRecord[];
