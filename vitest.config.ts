@@ -52,7 +52,7 @@ export default defineConfig({
       'test/support/bundles.ts',
       'test/support/postgres/one-server.ts',
     ],
-    setupFiles: ['test/support/patient-waits.ts'],
+    setupFiles: ['test/support/before-each-file.ts'],
     expect: { requireAssertions: true, poll: { timeout: 30_000 } },
     // Only a guard against hanging: on a busy shared machine a test may be slow without being wrong.
     testTimeout: 240_000,

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { StdioServerConfig } from '@signalbox/mcp-host';
 import type { ToolCallResult } from '@signalbox/mcp-host/tool-calls';
-import { afterEach, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { call, startTestHost } from '../support/mcp-host/test-host.ts';
 
 const script = fileURLToPath(new URL('../support/mcp-host/environment-server.ts', import.meta.url));
@@ -13,8 +13,6 @@ function environmentServer(rest: Partial<StdioServerConfig> = {}): StdioServerCo
 function environmentOf(outcome: ToolCallResult): unknown {
   return 'result' in outcome ? outcome.result.structuredContent : outcome.error;
 }
-
-afterEach(() => vi.unstubAllEnvs());
 
 const ours = {
   HTTPS_PROXY: 'http://proxy.example:3128',

@@ -1,10 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { ApiFailure, read } from './request.ts';
-
-afterEach(() => vi.unstubAllGlobals());
 
 /** Starts a server, and has the page's addresses lead to it. */
 async function startServer(answer: RequestListener) {

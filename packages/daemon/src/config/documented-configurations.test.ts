@@ -51,6 +51,5 @@ test('Each configuration that a document shows is understood, with what it names
       ),
     ),
   );
-  vi.unstubAllEnvs();
   expect(refused.flat()).toEqual([]);
 });

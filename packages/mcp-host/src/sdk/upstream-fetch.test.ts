@@ -1,12 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { openUpstreamFetch } from './upstream-fetch.ts';
-
-afterEach(() => {
-  vi.unstubAllEnvs();
-});
 
 test.each([
   ['0', []],

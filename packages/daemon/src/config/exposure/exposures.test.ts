@@ -51,14 +51,10 @@ function problemsOf(server: object): string[] {
 test('A variable that a server asks for names a directory like one of its own; those that every server gets do not count.', () => {
   vi.stubEnv('SERVICE_ROOT', home);
   vi.stubEnv('DOCKER_CONFIG', home);
-  try {
-    expect(problemsOf({ inheritEnv: ['OTHER_*'] })).toEqual([]);
-    expect(problemsOf({ inheritEnv: ['SERVICE_*'] })).toEqual([
-      expect.stringContaining(`mcpServers.files.inheritEnv.SERVICE_ROOT: ${home} holds the data directory`),
-    ]);
-  } finally {
-    vi.unstubAllEnvs();
-  }
+  expect(problemsOf({ inheritEnv: ['OTHER_*'] })).toEqual([]);
+  expect(problemsOf({ inheritEnv: ['SERVICE_*'] })).toEqual([
+    expect.stringContaining(`mcpServers.files.inheritEnv.SERVICE_ROOT: ${home} holds the data directory`),
+  ]);
 });
 
 test('A server that is given a directory around or in the data directory can reach it, however the path is written.', () => {
