@@ -1,8 +1,12 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { InMemoryTransport } from '@modelcontextprotocol/server';
 import type { ServerStatus, StdioServerConfig } from '@signalbox/mcp-host';
 import type { ToolProvider } from '@signalbox/mcp-host/tool-calls';
 import type { Tool } from '@signalbox/protocol';
 import { openSqliteJournal } from '@signalbox/store/journal';
 import { tempDir } from '@signalbox/testing';
+import { serveMcpFace } from '@signalbox/worker';
 import { expect, test } from 'vitest';
 import { startAskingStack } from '../support/approvals/asking-stack.ts';
 import { askingServer, npmServer, toolNamed } from '../support/mcp-host/test-servers.ts';
@@ -89,6 +93,23 @@ test('A client that never answers ends no call: its server is told so in time, a
     isError: true,
     content: [{ text: expect.stringContaining(`asks for input that the client did not give: ${why}`) }],
   });
+});
+
+test('A client of SDK 1 learns that its first question was given up.', async () => {
+  const asking = { ...askingServer(), prefix: false as const };
+  await using stack = await startToolStack({ counter: false, servers: { asking } });
+  const [transport, theirs] = InMemoryTransport.createLinkedPair();
+  await using _face = serveMcpFace(await stack.executor('rosa'), { version: '1', transport, answerMs: 20 });
+  const client = new Client({ name: 'agent', version: '1' }, { capabilities: elicitation });
+  const signals: AbortSignal[] = [];
+  client.setRequestHandler(ElicitRequestSchema, (_question, { signal }) => {
+    signals.push(signal);
+    return new Promise<never>(() => {});
+  });
+  await client.connect(theirs as Parameters<Client['connect']>[0]);
+  await client.callTool({ name: 'lend', arguments: {} });
+  await client.ping();
+  expect(signals).toMatchObject([{ aborted: true }]);
 });
 
 test('A call that asks goes on although the configuration of its server is replaced meanwhile.', async () => {

@@ -9,7 +9,7 @@ import type { CancelSignal } from '@signalbox/client';
 import { type CallRound, isJsonObject, messageOf } from '@signalbox/protocol';
 import { PassingMap } from '@signalbox/serving';
 import { type AnswerDeps, type ClientCall, startCall } from './answer-call.ts';
-import { untouched } from './legacy-input.ts';
+import { questionGuard, untouched } from './legacy-input.ts';
 
 /** A `tools/call` of the revisions up to 2025-11-25. */
 interface CallMessage {
@@ -35,6 +35,7 @@ export class DirectCalls {
   #round: CallRound = {};
   #client: string | undefined;
   #transport: Transport | undefined;
+  #beforeQuestion: (() => void) | undefined;
 
   constructor(deps: AnswerDeps) {
     this.#deps = deps;
@@ -52,6 +53,7 @@ export class DirectCalls {
   /** Begins to take calls, because the session is set up. */
   open(server: Server): void {
     this.#server = server;
+    this.#beforeQuestion = questionGuard(server);
     this.#client = server.getClientVersion()?.name;
     const clientCapabilities = server.getClientCapabilities();
     this.#round = {
@@ -124,7 +126,10 @@ export class DirectCalls {
       logLevel: this.#deps.logs?.level,
       notify: (params) => tell('notifications/progress', params),
       notifyLog: (message) => tell('notifications/message', { ...message }),
-      ask: (request, options) => server.request(request, untouched, { ...options, relatedRequestId: id }),
+      ask: (request, options) => {
+        this.#beforeQuestion?.();
+        return server.request(request, untouched, { ...options, relatedRequestId: id });
+      },
     };
   }
 }

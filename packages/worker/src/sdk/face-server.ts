@@ -21,7 +21,7 @@ import { JsonRpcError } from '../tools/json-rpc-error.ts';
 import { toolPage } from '../tools/list-pages.ts';
 import { type AnswerDeps, type ClientCall, startCall } from './answer-call.ts';
 import { withOwnCode } from './kept-codes.ts';
-import { untouched } from './legacy-input.ts';
+import { questionGuard, untouched } from './legacy-input.ts';
 import { LegacySubscriptions } from './legacy-subscriptions.ts';
 import {
   answerMcpContentRequest,
@@ -79,6 +79,7 @@ export function createFaceServer(options: FaceServerOptions): Server {
   const { mcpContent } = tools;
   const isKnown = (method: string) => method === 'tools/call' || isMcpContentMethod(mcpContent, method);
   const subscriptions = new LegacySubscriptions(server, mcpContent);
+  const beforeQuestion = questionGuard(server);
   if (onlyMethod !== undefined && !isKnown(onlyMethod)) return server;
   const answer = (request: JSONRPCRequest, context: ServerContext, isLegacy: boolean) => {
     if (isLegacy && subscriptions.knows(request.method))
@@ -94,7 +95,13 @@ export function createFaceServer(options: FaceServerOptions): Server {
       return answerMcpContentRequest(mcpContent, { method, params, signal: cancelled, round, meta });
     }
     const { answer: answered, abort } = startCall(server, options, (signal) =>
-      clientCall(server, request, { context, signal, logs, key: options.keyOf?.(context.mcpReq.id) }),
+      clientCall(server, request, {
+        context,
+        signal,
+        logs,
+        key: options.keyOf?.(context.mcpReq.id),
+        beforeQuestion,
+      }),
     );
     if (cancelled.aborted) abort(cancelled.reason);
     cancelled.addEventListener('abort', () => abort(cancelled.reason), { once: true });
@@ -124,11 +131,13 @@ function clientCall(
     signal,
     logs,
     key,
+    beforeQuestion,
   }: {
     context: ServerContext;
     signal: CancelSignal;
     logs: FaceServerOptions['logs'];
     key: ClientCall['key'];
+    beforeQuestion: () => void;
   },
 ): ClientCall {
   const { mcpReq } = context;
@@ -152,7 +161,10 @@ function clientCall(
     notify: (params) => {
       mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {});
     },
-    ask: (request, options) => mcpReq.send(request, untouched, options),
+    ask: (request, options) => {
+      beforeQuestion();
+      return mcpReq.send(request, untouched, options);
+    },
   };
 }
 

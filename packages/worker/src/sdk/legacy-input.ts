@@ -6,6 +6,7 @@ import {
   type RequestOptions,
   SdkError,
   SdkErrorCode,
+  type Server,
   type StandardSchemaV1,
 } from '@modelcontextprotocol/server';
 import type { CancelSignal } from '@signalbox/client';
@@ -48,6 +49,18 @@ export const untouched: StandardSchemaV1<unknown, Record<string, unknown>> = {
 
 /** Sends the client a request and returns its answer as it came. */
 export type AskClient = (request: Request, options: RequestOptions) => Promise<Record<string, unknown>>;
+
+/**
+ * Returns what to call before each question to the client of a connection. SDK 1 ignores that request 0 is cancelled, and would go on
+ * asking its user, so the first request is a ping. Checked with SDK 1.32.2.
+ */
+export function questionGuard(server: Server): () => void {
+  let hasAsked = false;
+  return () => {
+    if (!hasAsked) server.ping().catch(() => {});
+    hasAsked = true;
+  };
+}
 
 /** A call whose tool asks the client something. */
 export interface AskingCall {
