@@ -75,7 +75,7 @@ function statusOf(entry: JournalEntry): CallStatus {
 export async function answerCalls(deps: CallLookupDeps, query: CallsRequest): Promise<McpReply> {
   const { limit = defaultLimit } = query;
   const calls = await listCalls(deps, { ...query, limit });
-  return { data: { calls: calls.slice(0, limit) } };
+  return { data: { calls: calls.slice(0, limit), known_since: deps.registry.knownSince } };
 }
 
 /** Lists the asker's own calls whose status it may ask for, newest first. */
@@ -91,7 +91,7 @@ export async function answerOwnCalls(
     { ...query, limit, isListed: (call) => maySeeReply(catalog, role, call) },
     agent,
   );
-  return { data: { calls: calls.slice(0, limit) } };
+  return { data: { calls: calls.slice(0, limit), known_since: deps.registry.knownSince } };
 }
 
 /** Lists calls, newest first: those of one agent, or of all. There may be more than `limit`. */

@@ -96,7 +96,14 @@ export const callRecordSchema = z.object({
 /** One tool call as op `calls` or `own_calls` lists it. Times are epoch milliseconds of the orchestrator's clock. */
 export type CallRecord = z.infer<typeof callRecordSchema>;
 /** Accepts the answer to op `calls` or `own_calls`. */
-export const callsReplySchema = z.object({ calls: z.array(callRecordSchema) });
+export const callsReplySchema = z.object({
+  calls: z.array(callRecordSchema),
+  known_since: z
+    .number()
+    .describe(
+      'Of the calls that came before this time, those are missing that ended, if they are safe to repeat or were refused.',
+    ),
+});
 /**
  * The end of a call: `ok`, `tool_error` if the tool set `isError`, `input_required` if the tool asked for input, which ends this round,
  * or an error code.

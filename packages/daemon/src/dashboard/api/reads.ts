@@ -13,6 +13,7 @@ import {
   readApproval,
   readAudit,
   readCall,
+  readCalls,
   readCharts,
   readDeadLetter,
   readStatus,
@@ -168,11 +169,19 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
   calls: operation({
     method: 'GET',
     needs: request.calls,
-    meaning: 'The tool calls that the orchestrator knows of, if it answers.',
-    params: z.object({ limit: count(1000, 500) }),
-    run: async ({ client, orchestrator }, { limit }) => ({
-      calls: await orMissing(listCalls(client, orchestrator, { limit })),
+    meaning:
+      'What `signalbox tools calls` shows, if the orchestrator answers. Refused calls are missing from before `known_since`.',
+    params: z.object({
+      agent: text.optional(),
+      tool: text.optional(),
+      outcome: text.optional(),
+      since: z.coerce.number().int().min(0).optional(),
+      limit: count(1000, 500),
     }),
+    run: async ({ client, orchestrator }, query) => {
+      const found = await orMissing(readCalls(client, orchestrator, query));
+      return isMissing(found) ? { calls: found } : found;
+    },
   }),
   'calls/show': operation({
     method: 'GET',
