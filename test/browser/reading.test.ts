@@ -66,6 +66,14 @@ test('At 390 pixels rows are cards with all that a wide table shows, and the end
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     expect(overflow, view).toBeLessThanOrEqual(0);
   }
+  // No figure is cut, and the expiry of a token reads as in `token list`.
+  await show(page, here, 'system');
+  const figures = page.getByRole('region', { name: 'Figures' });
+  const hidden = await figures.evaluate((one) => one.scrollHeight - one.clientHeight);
+  expect(hidden).toBeLessThanOrEqual(0);
+  const operator = await here.stack.client('operator', 'operator');
+  await issueToken(operator, { agent: 'ann', role: 'builder', ttlMs: 30 * 86_400_000 });
+  await page.getByText('in 30 d').waitFor();
   await page.setViewportSize({ width: 1280, height: 800 });
   await show(page, here, 'calls');
   const ends = page.locator('td:has(.parted)').filter({ hasText: agent });
