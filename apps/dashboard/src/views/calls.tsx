@@ -64,9 +64,11 @@ export function CallsView() {
         </label>
       </div>
       {all.some(({ received_at }) => received_at < since) && (
-        <p class="quiet">
-          Calls that were refused before {timeOf(since)} are in{' '}
-          <a href={hrefOf('system', { part: 'audit', kind: 'refusal' })}>the audit log</a> only.
+        <p class="bar quiet">
+          <span>
+            Calls that were refused before {timeOf(since)} are in{' '}
+            <a href={hrefOf('system', { part: 'audit', kind: 'refusal' })}>the audit log</a> only.
+          </span>
         </p>
       )}
       {Array.isArray(calls) ? (

@@ -1,6 +1,7 @@
 import type { BrokerClient } from '@signalbox/client';
 import {
   type AuditEntry,
+  type BudgetUse,
   type CallRecord,
   type CallStatus,
   type CancelCallReply,
@@ -33,6 +34,8 @@ export interface CallList {
   known_since: number;
   /** Calls that ended before this time were not looked at: there are too many that do not match. */
   searched_since?: number;
+  /** Of calls that wait or run: the budgets of which something is used, those with the least left first. */
+  budgets?: BudgetUse[];
 }
 
 /** The largest number of calls that the orchestrator lists at a time. */
@@ -62,7 +65,8 @@ export async function readCalls(
   const { known_since } = known;
   const found = [...calls.values()].filter((call) => isMeant(call, query));
   const isWhole = running || since >= Math.max(known_since, oldest) || found.length >= limit;
-  if (isWhole) return { calls: newest(found, limit), known_since };
+  const { budgets } = known;
+  if (isWhole) return { calls: newest(found, limit), known_since, ...(budgets && { budgets }) };
   const earlier = await auditedCalls(client, orchestrator, query, { calls, wanted: limit - found.length });
   return {
     calls: newest([...found, ...earlier.calls], limit),

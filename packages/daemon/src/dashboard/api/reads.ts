@@ -1,6 +1,5 @@
 import {
   listApprovals,
-  listCalls,
   listDeadLetters,
   listHolds,
   listSchedules,
@@ -61,12 +60,14 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
     method: 'GET',
     needs: admin.waiting,
     meaning:
-      'What `signalbox agents` shows: connected agents, and groups and others with mail. `calls` are the running ones, if the orchestrator answers. Operators get the running `turns` of served agents.',
+      'What `signalbox agents` shows: connected agents, and groups and others with mail. `calls` are the running ones, and `budgets` those in use, if the orchestrator answers. Operators get the running `turns` of served agents.',
     params: none,
-    run: async ({ client, orchestrator }) => ({
-      ...summariesOf(await readFleet(client)),
-      calls: await orMissing(listCalls(client, orchestrator, { running: true })),
-    }),
+    run: async ({ client, orchestrator }) => {
+      const fleet = summariesOf(await readFleet(client));
+      const found = await orMissing(readCalls(client, orchestrator, { running: true }));
+      if (isMissing(found)) return { ...fleet, calls: found };
+      return { ...fleet, calls: found.calls, budgets: found.budgets };
+    },
   }),
   approvals: operation({
     method: 'GET',
