@@ -79,6 +79,8 @@ test('tools explain names the rule, tools search finds by what a tool does, serv
   expect(hold).toMatchObject({ code: 1, stderr: expect.stringContaining("the nearest is 'plain:echo'") });
   const call = await operator('tools', 'call', 'plain:ekko', '{}');
   expect(call).toMatchObject({ code: 1, stderr: expect.stringContaining("there is no tool 'plain:ekko'") });
+  const long = await operator('tools', 'call', `plain:${longTool}`, '{}');
+  expect(long).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\n$/) });
   expect(words).toMatchObject({ code: 2, stderr: expect.stringContaining('the role comes first') });
   expect((jsonOf(found) as { tools: { name: string }[] }).tools[0]?.name).toBe('mcp_plain__echo');
   expect(discovered.code).toBe(1);

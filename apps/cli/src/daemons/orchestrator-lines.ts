@@ -61,7 +61,9 @@ function serverLines({ servers, problems, notReady }: OrchestratorReport): strin
   return tableLines(['SERVER', 'TOOLS'], rows);
 }
 
-function roleLines({ roles, unlisted, tools, notReady }: OrchestratorReport): string[] {
+function roleLines({ label, roles, unlisted, tools, notReady }: OrchestratorReport): string[] {
+  if (label !== undefined)
+    return ['the orchestrator without a label has the rules of roles: signalbox tools matrix'];
   const rest = ['any other role', unlisted === 'allow' ? count(tools, 'tool') : 'no tools'];
   return tableLines(
     ['ROLE', notReady.length > 0 ? 'MAY USE SO FAR' : 'MAY USE'],
