@@ -6,6 +6,8 @@ import { broker, namedToolsServer, project } from '../support/cli/down.ts';
 
 const resources = new AsyncDisposableStack();
 let site: Awaited<ReturnType<typeof project>>;
+/** The end of the worker serve of rosa. */
+let ended: Promise<unknown[]>;
 
 beforeAll(async () => {
   site = resources.use(
@@ -22,7 +24,7 @@ beforeAll(async () => {
   await site.run('up', '--detach', '--json');
   const serve = ['worker', 'serve', '--agent', 'rosa', '--role', 'tester', '--json', '--', 'cat'];
   const serving = spawn(process.execPath, signalboxArgv(serve), { cwd: site.cwd, env: cleanEnv() });
-  const ended = once(serving, 'close');
+  ended = once(serving, 'close');
   resources.defer(async () => {
     serving.kill();
     await ended;
@@ -90,4 +92,24 @@ test.each(commands)('signalbox %s names %s, which was meant.', async (line, mean
   expect(stdout + stderr).toMatch(
     new RegExp(`(did you mean|similar .* is|nearest:|nearest is) '?${meant}'?`),
   );
+});
+
+const rosa = ['--token-file', 'rosa.token'];
+
+test.each([
+  ['inbox', '--take', ...rosa],
+  ['worker', 'echo', ...rosa],
+  ['worker', 'serve', ...rosa, '--', 'cat'],
+])('signalbox %s %s leaves an inbox to the worker serve that reads it.', async (...line) => {
+  const { code, stdout, stderr } = await site.run(...line);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toContain('another process reads the inbox of rosa: worker serve; nothing was taken');
+  expect(stderr).toContain('--take-over');
+});
+
+// This ends worker serve, so that it is the last one.
+test('With --take-over the inbox is taken, and the worker serve that read it ends.', async () => {
+  expect(await site.run('inbox', '--take-over', ...rosa)).toMatchObject({ code: 2, stdout: '' });
+  expect(await site.run('inbox', '--take', '--take-over', ...rosa)).toMatchObject({ code: 0, stderr: '' });
+  expect(await ended).toEqual([1, null]);
 });

@@ -3,6 +3,7 @@ import {
   addressOption,
   agentOption,
   countOption,
+  takeOverOption,
   timeOption,
   withConnectionOptions,
   withExamples,
@@ -18,10 +19,8 @@ export function inboxCommand(): Command {
       'List the messages that wait for you, without taking them. With --take they are printed whole and leave the inbox.',
     ),
   )
-    .option(
-      '--take',
-      'print the messages whole and acknowledge each once it is written; takes the inbox over from a worker that reads it, which ends worker serve',
-    )
+    .option('--take', 'print the messages whole and acknowledge each once it is written')
+    .addOption(takeOverOption())
     .option(
       '--of <agent>',
       'for operators: list what waits for this agent, its sub-inbox agent#sub or this group instead',

@@ -1,4 +1,5 @@
 import type { BrokerClient } from '@signalbox/client';
+import { requireFreeInbox } from '@signalbox/client/internal';
 import { bodyWithoutSecrets } from '@signalbox/mcp-host/redaction';
 import { frameLimits, type Hold, type Message, SignalboxError, threadOf } from '@signalbox/protocol';
 import { holdText } from '@signalbox/protocol/internal';
@@ -29,6 +30,7 @@ export interface InboxFlags extends WaitFlags {
   /** The agent or group whose messages are shown, for operators. */
   of?: string;
   take?: boolean;
+  takeOver?: boolean;
   wait?: boolean;
   scheduled?: boolean;
   limit: number;
@@ -52,7 +54,7 @@ export async function inbox(flags: InboxFlags): Promise<ExitCode> {
   return exitCodes.ok;
 }
 
-function checkOptions({ wait, take, scheduled, timeout, mark, of }: InboxFlags): void {
+function checkOptions({ wait, take, takeOver, scheduled, timeout, mark, of }: InboxFlags): void {
   if (of !== undefined && (wait || take || scheduled)) {
     const other = take ? '--take' : wait ? '--wait' : '--scheduled';
     throw new SignalboxError(
@@ -73,6 +75,11 @@ function checkOptions({ wait, take, scheduled, timeout, mark, of }: InboxFlags):
   if (wait && take) {
     throw new SignalboxError('usage', '--wait and --take do not go together: --wait takes no messages', {
       details: { hint: 'wait first, then take: signalbox inbox --wait; signalbox inbox --take' },
+    });
+  }
+  if (takeOver && !take) {
+    throw new SignalboxError('usage', '--take-over means nothing without --take', {
+      details: { hint: 'add --take, or leave --take-over out' },
     });
   }
   if (wait || alone === undefined) return;
@@ -151,6 +158,7 @@ async function take(flags: InboxFlags): Promise<void> {
     flags,
     async ({ client }) => {
       refuseInTurn(client.address, process.env);
+      if (!flags.takeOver) await requireFreeInbox(client);
       const show = async (messages: readonly Message[]): Promise<void> => {
         shown += messages.length;
         if (together) {
