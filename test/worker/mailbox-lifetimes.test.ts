@@ -79,7 +79,12 @@ test('a cancelled call takes its question out of the inbox it waits in', async (
 
   // When a face has ended, nobody is left to answer.
   await using quiet = await mail.mailbox('quiet', 'worker', { askWaitMs: 1 });
-  expect((await quiet.use('ask_agent', { to: 'nemo', text: 'y' })).data.status).toBe('pending');
+  const pending = await quiet.use('ask_agent', { to: 'nemo', text: 'y' });
+  expect(pending.data).toMatchObject({
+    status: 'pending',
+    why: expect.stringContaining('reads no messages now'),
+  });
+  expect(pending.text).toContain('nemo is connected, and reads no messages now. Do not ask again;');
   await expect.poll(() => nemo.peek({ address: 'nemo' })).toHaveLength(1);
   await quiet.face.close();
   await expect.poll(() => nemo.peek({ address: 'nemo' })).toHaveLength(0);
