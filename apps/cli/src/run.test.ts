@@ -19,7 +19,7 @@ test('The help has the commands in groups, and the options that name the broker 
   const headings = async (...argv: string[]) => (await ran([...argv, '--help'])).stdout.match(/^\w.*:$/gm);
   const groups = ['Begin:', 'Agents:', 'Messages:', 'Tools:', 'You decide:', 'Look:', 'Data:'];
   const connection = expect.stringMatching(/^Connection/);
-  expect(await headings()).toEqual(['Options:', ...groups, connection, 'Examples:']);
+  expect(await headings()).toEqual(['Options:', ...groups, connection, 'Examples:', 'Exit codes:']);
   expect(await headings('tail')).toEqual(['Options:', 'Connection:', 'Examples:']);
   expect(await headings('token', 'issue')).toEqual(['Options:', 'Connection:', 'Examples:']);
 });

@@ -1,10 +1,17 @@
 import type { BrokerClient } from '@signalbox/client';
 import { requireFreeInbox } from '@signalbox/client/internal';
 import { bodyWithoutSecrets } from '@signalbox/mcp-host/redaction';
-import { frameLimits, type Hold, type Message, SignalboxError, threadOf } from '@signalbox/protocol';
+import {
+  frameLimits,
+  type Hold,
+  isReservedName,
+  type Message,
+  SignalboxError,
+  threadOf,
+} from '@signalbox/protocol';
 import { holdText } from '@signalbox/protocol/internal';
 import { late, within } from '@signalbox/serving';
-import { withClient } from '../connection/connected-client.ts';
+import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
 import { type ConnectionFlags, sameConnection } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { type ExitCode, exitCodes } from '../terminal/exit-codes.ts';
@@ -90,10 +97,13 @@ function checkOptions({ wait, take, takeOver, scheduled, timeout, mark, of }: In
 
 /** Prints one message that waits in an agent's inbox, without taking it. */
 export async function showMessage(id: string, flags: InboxShowFlags): Promise<void> {
-  const { of, from } = flags;
-  const { message, holds } = await withClient(flags, async ({ client, connection }) => ({
-    message: await findWaiting(client, of ?? connection.agent, { id, ...(from !== undefined && { from }) }),
-    holds: of !== undefined && (await countHeldBack(client, of)) > 0 ? await holdsOn(client, of) : [],
+  const { of } = flags;
+  const { message, holds } = await withClient(flags, async (connected) => ({
+    message: await findOrExplain(connected, id, flags),
+    holds:
+      of !== undefined && (await countHeldBack(connected.client, of)) > 0
+        ? await holdsOn(connected.client, of)
+        : [],
   }));
   const shown = of === undefined ? message : withoutSecretsOf(message);
   if (flags.json) return printJson({ message: withParsedBody(shown), ...(holds.length > 0 && { holds }) });
@@ -103,6 +113,22 @@ export async function showMessage(id: string, flags: InboxShowFlags): Promise<vo
       ...holds.map((hold) => `${message.to} is held: ${holdText(hold)}`),
       howToRelease(holds, flags),
     );
+}
+
+/** Finds a message that waits. An operator reads that nobody knows the agent, or the sender, in place of that it is not there. */
+async function findOrExplain(
+  connected: ConnectedClient,
+  id: string,
+  { of, from, ...flags }: InboxShowFlags,
+): Promise<Message> {
+  const { client, connection } = connected;
+  try {
+    return await findWaiting(client, of ?? connection.agent, { id, ...(from !== undefined && { from }) });
+  } catch (error) {
+    for (const name of [of, from])
+      if (name !== undefined && !isReservedName(name)) await requireKnownAgent(connected, name, flags);
+    throw error;
+  }
 }
 
 /** Returns a message of somebody else without what has the form of a credential. */
