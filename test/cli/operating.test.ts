@@ -76,9 +76,9 @@ test('tools explain names the rule, tools search finds by what a tool does, serv
   expect(refused).toMatchObject({ code: 2, stdout: expect.stringContaining('nearest: plain:echo') });
   expect(refused.stdout).toContain("tool 'plain:ekko' is not allowed for role 'researcher'");
   const hold = await operator('hold', '--tool', 'mcp_plain__ekko', '--reason', 'x');
-  expect(hold).toMatchObject({ code: 1, stderr: expect.stringContaining("the nearest is 'plain:echo'") });
+  expect(hold).toMatchObject({ code: 2, stderr: expect.stringContaining("the nearest is 'plain:echo'") });
   const call = await operator('tools', 'call', 'plain:ekko', '{}');
-  expect(call).toMatchObject({ code: 1, stderr: expect.stringContaining("there is no tool 'plain:ekko'") });
+  expect(call).toMatchObject({ code: 2, stderr: expect.stringContaining("there is no tool 'plain:ekko'") });
   expect(words).toMatchObject({ code: 2, stderr: expect.stringContaining('the role comes first') });
   expect((jsonOf(found) as { tools: { name: string }[] }).tools[0]?.name).toBe('mcp_plain__echo');
   expect(discovered.code).toBe(1);

@@ -79,7 +79,11 @@ function cancelCommand(): Command {
   const command = withConnectionOptions(
     new Command('cancel')
       .description('Cancel a message that you sent and that is not due.')
-      .argument('<to>', 'its recipient, as inbox --scheduled shows it, or the group whose members get copies')
+      .argument(
+        '<to>',
+        'its recipient, as inbox --scheduled shows it, or the group whose members get copies',
+        addressOption,
+      )
       .argument('<id>', 'its id'),
   ).option('--from <agent>', 'for operators: the agent that sent it', agentOption);
   withExamples(
