@@ -59,7 +59,7 @@ test('servers is a table of all servers, and of one all that is known.', async (
   expect(table.stdout).toMatch(/^broken: .*; its last words: cannot open database$/m);
   expect(one.stdout).toMatch(/running +process \d+/);
   expect(one.stdout).toContain('    plain server with 3 tools');
-  expect(typo).toMatchObject({ code: 1, stdout: '' });
+  expect(typo).toMatchObject({ code: 2, stdout: '' });
   expect(typo.stderr).toContain("no server is named 'plian' (did you mean 'plain'?)");
 });
 
@@ -73,12 +73,12 @@ test('tools explain names the rule, tools search finds by what a tool does, serv
   ];
   expect(allowed).toMatchObject({ allowed: true, server: 'plain' });
   expect(allowed).toEqual(explained('allowlist', { rule: "roles.researcher.tools: 'mcp_plain__drop'" }));
-  expect(refused).toMatchObject({ code: 0, stdout: expect.stringContaining('nearest: plain:echo') });
+  expect(refused).toMatchObject({ code: 2, stdout: expect.stringContaining('nearest: plain:echo') });
   expect(refused.stdout).toContain("tool 'plain:ekko' is not allowed for role 'researcher'");
   const hold = await operator('hold', '--tool', 'mcp_plain__ekko', '--reason', 'x');
-  expect(hold).toMatchObject({ code: 1, stderr: expect.stringContaining("the nearest is 'plain:echo'") });
+  expect(hold).toMatchObject({ code: 2, stderr: expect.stringContaining("the nearest is 'plain:echo'") });
   const call = await operator('tools', 'call', 'plain:ekko', '{}');
-  expect(call).toMatchObject({ code: 1, stderr: expect.stringContaining("there is no tool 'plain:ekko'") });
+  expect(call).toMatchObject({ code: 2, stderr: expect.stringContaining("there is no tool 'plain:ekko'") });
   const long = await operator('tools', 'call', `plain:${longTool}`, '{}');
   expect(long).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\n$/) });
   expect(words).toMatchObject({ code: 2, stderr: expect.stringContaining('the role comes first') });

@@ -81,7 +81,7 @@ export async function listAgents(flags: AgentsFlags): Promise<void> {
       budgets: open?.budgets.filter(isWanted) ?? null,
       approvals_waiting: open?.waiting ?? null,
     });
-  const { headings, rows } = agentTable(connections, offline?.agents ?? [], Date.now(), failed);
+  const { headings, rows } = agentTable(connections, offline?.agents ?? [], Date.now(), failed, holds);
   if (rows.length === 0) return printLines('no agents are connected');
   printLines(tableLines(headings, rows, { optionalColumns }));
   const notes = [
