@@ -51,7 +51,9 @@ test('Keys go to a view and to its search, and a question mark lists them; keys 
 });
 
 test('At 390 pixels rows are cards with all that a wide table shows, and the end of a long name is never cut.', async () => {
-  await using here = await startDashboardStack({ budgets: { perWorker: { calls: 10, windowMs: 3_600_000 } } });
+  await using here = await startDashboardStack({
+    budgets: { perWorker: { calls: 10, windowMs: 3_600_000 } },
+  });
   const agent = `${'bea-of-the-team-for-papers-'.repeat(3)}one`;
   const bea = await here.stack.executor(agent, 'builder');
   await bea.execute({ name: 'mcp_counter__echo', arguments: { text: 'x' } });

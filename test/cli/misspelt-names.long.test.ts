@@ -1,10 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { connectionHeading } from '../../apps/cli/src/command-options.ts';
-import { allCommands, commandTree } from '../../apps/cli/src/completion/command-tree.ts';
-import { createProgram } from '../../apps/cli/src/program.ts';
-import { cleanEnv, signalboxArgv } from '../support/cli/command-line.ts';
+import { cleanEnv, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
 import { broker, namedToolsServer, project } from '../support/cli/down.ts';
 
 const resources = new AsyncDisposableStack();
@@ -111,35 +109,44 @@ const takesUnknown = [
   'tail --agent',
 ];
 
-/** Lists each place for a name in the commands, with a line that has one there that nobody knows. */
+/** What a command cannot do without, beside its arguments. */
+const needed: Readonly<Record<string, string[]>> = {
+  hold: ['--reason', 'x'],
+  'servers accept': ['--seen', 'x'],
+};
+
+/**
+ * Lists each place for a name in the commands, with a line that has one there that nobody knows. The completion of the shell knows the
+ * places, and docs/commands.md the arguments.
+ */
 async function placesOfNames(): Promise<{ place: string; line: string[] }[]> {
-  const program = await createProgram();
-  return allCommands(commandTree(program)).flatMap(({ path, options, argument }) => {
-    const words = path.split(' ').slice(1);
-    const command = words.reduce(
-      (one, word) => one.commands.find((child) => child.name() === word)!,
-      program,
-    );
-    const own = command.options.filter(({ helpGroupHeading }) => helpGroupHeading !== connectionHeading);
-    const needed = own.flatMap(({ mandatory, long }) => (mandatory ? [long!, 'x'] : []));
-    const values = command.registeredArguments
-      .filter(({ required }) => required)
-      .map((one) => (one.name() === 'to' ? 'rosa' : 'x'));
-    const ofArgument = argument.kind === 'names' && [
-      {
-        place: `${words.join(' ')} <${argument.of}>`,
+  const { stdout: script } = await signalbox(['completion', 'bash']);
+  const page = await readFile(new URL('../../docs/commands.md', import.meta.url), 'utf8');
+  return [...page.matchAll(/^\| `signalbox ([a-z0-9 -]+?)((?: [<[][^`]*)?)` \|/gm)].flatMap(
+    ([, path = '', written = '']) => {
+      const words = path.split(' ');
+      const rest = needed[path] ?? [];
+      const values = [...written.matchAll(/<([\w.-]+)>/g)].map(([, name]) => (name === 'to' ? 'rosa' : 'x'));
+      const shown =
+        new RegExp(`^ *'signalbox ${path}'\\) (_signalbox_words .*);;$`, 'm').exec(script)?.[1] ?? '';
+      const kind = /_signalbox_names (\w+)/.exec(shown)?.[1];
+      const ofArgument = kind !== undefined && {
+        place: `${path} <${kind}>`,
         // A tool is asked for as its server's.
-        line: [...words, argument.of === 'tool' ? 'plain:nobody' : 'nobody', ...values.slice(1), ...needed],
-      },
-    ];
-    const ofOptions = options
-      .filter(({ value, names }) => value.kind === 'names' && own.some(({ long }) => long === names[0]))
-      .map(({ names }) => ({
-        place: `${words.join(' ')} ${names[0]}`,
-        line: [...words, ...values, ...needed, names[0]!, 'nobody'],
-      }));
-    return [...(ofArgument || []), ...ofOptions];
-  });
+        line: [...words, kind === 'tool' ? 'plain:nobody' : 'nobody', ...values.slice(1), ...rest],
+      };
+      const ofOptions = [
+        ...script.matchAll(new RegExp(`'signalbox ${path} (--\\w+)'\\) _signalbox_names`, 'g')),
+      ]
+        // Behind --token-file, --agent says who connects.
+        .filter(([, option]) => option !== '--agent' || !shown.includes('--token-file --agent'))
+        .map(([, option = '']) => ({
+          place: `${path} ${option}`,
+          line: [...words, ...values, ...rest, option, 'nobody'],
+        }));
+      return [...(ofArgument ? [ofArgument] : []), ...ofOptions];
+    },
+  );
 }
 
 const places = await placesOfNames();

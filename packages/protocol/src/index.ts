@@ -230,10 +230,10 @@ export {
   type CallStatus,
   type CancelCallReply,
   callRecordSchema,
-  maxBudgetUses,
   callStatusSchema,
   callsReplySchema,
   cancelCallReplySchema,
+  maxBudgetUses,
   type TaskState,
   taskStateSchema,
 } from './mcp/call-status.ts';

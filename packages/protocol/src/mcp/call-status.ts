@@ -99,7 +99,10 @@ export type CallRecord = z.infer<typeof callRecordSchema>;
 export const maxBudgetUses = 1000;
 
 const budgetUseSchema = z.object({
-  agent: z.string().optional().describe('The worker. Absent for the budget that the workers of a role share.'),
+  agent: z
+    .string()
+    .optional()
+    .describe('The worker. Absent for the budget that the workers of a role share.'),
   role: z.string(),
   used: z.int().describe('The calls that count against it now.'),
   calls: z.int().describe('The most calls in any period of `window_ms`.'),
@@ -120,7 +123,9 @@ export const callsReplySchema = z.object({
   budgets: z
     .array(budgetUseSchema)
     .optional()
-    .describe('With `running`, to op `calls`: the budgets of which something is used, those with the least left first.'),
+    .describe(
+      'With `running`, to op `calls`: the budgets of which something is used, those with the least left first.',
+    ),
 });
 /**
  * The end of a call: `ok`, `tool_error` if the tool set `isError`, `input_required` if the tool asked for input, which ends this round,
