@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type StreamResponse, TaskState } from '@a2a-js/sdk';
 import {
   RequestMalformedError,
@@ -74,6 +75,12 @@ test.each(ways)(
     await expect
       .poll(async () => (await client.getTask({ id: waiting.id, tenant: '' })).status?.state)
       .toBe(TaskState.TASK_STATE_WORKING);
+    const other = await a2aClient(url, await stage.token(`other-${caller}`), way);
+    const foreign = { id: waiting.id, tenant: '' };
+    await expect(other.getTask(foreign)).rejects.toThrow(TaskNotFoundError);
+    await expect(followed(other.resubscribeTask(foreign))).rejects.toThrow(TaskNotFoundError);
+    await expect(other.cancelTask({ ...foreign, metadata: undefined })).rejects.toThrow(TaskNotFoundError);
+    await expect(send(other, message('more', { taskId: waiting.id }))).rejects.toThrow(TaskNotFoundError);
     const ended = await client.cancelTask({ id: waiting.id, tenant: '', metadata: undefined });
     expect(ended.status?.state).toBe(TaskState.TASK_STATE_CANCELED);
     expect((await resumed).at(-1)).toBe(canceled);
@@ -153,11 +160,31 @@ test('A context continues a thread, which no other caller reaches, and lists hav
   expect(second.nextPageToken).toBe('');
   expect([...first.tasks, ...second.tasks].map(({ id }) => id)).toEqual(tasks.map(({ id }) => id).reverse());
 
-  const foreign = { id: tasks[0]!.id, tenant: '' };
-  await expect(ben!.getTask(foreign)).rejects.toThrow(TaskNotFoundError);
-  await expect(ben!.cancelTask({ ...foreign, metadata: undefined })).rejects.toThrow(TaskNotFoundError);
-  await expect(followed(ben!.resubscribeTask(foreign))).rejects.toThrow(TaskNotFoundError);
-  await expect(send(ben!, message('more', { taskId: foreign.id }))).rejects.toThrow(TaskNotFoundError);
+  const own = await ben!.listTasks({ ...list, pageToken: '' });
+  expect(own.tasks.map(({ id }) => id)).toEqual([theirs.id]);
+});
+
+test('The version stands in the header or in the query, and the number of a patch does not count.', async () => {
+  const authorization = `Bearer ${await stage.token('dated')}`;
+  const ask = async (path: string, version?: string) => {
+    const headers = { authorization, 'content-type': 'application/json' };
+    const part = { messageId: randomUUID(), parts: [{ text: 'hi' }], content: [{ text: 'hi' }] };
+    const response = await fetch(`${url}/${path}`, {
+      method: 'POST',
+      headers: version === undefined ? headers : { ...headers, 'a2a-version': version },
+      body: JSON.stringify({ message: { ...part, role: 'ROLE_USER' }, configuration: { blocking: true } }),
+    });
+    return { status: response.status, text: await response.text() };
+  };
+  const answered = { status: 200, text: expect.stringContaining('heard: hi') };
+  expect(await ask('message:send?A2A-Version=1.0')).toMatchObject(answered);
+  expect(await ask('message:send', '1.0.3')).toMatchObject(answered);
+  expect(await ask('v1/message:send', '0.3.0')).toMatchObject(answered);
+  expect(await ask('v1/message:send?A2A-Version=1.0', '0.3')).toMatchObject(answered);
+  expect(await ask('message:send?A2A-Version=1.5')).toMatchObject({
+    status: 400,
+    text: expect.stringContaining("'1.5' is not supported"),
+  });
 });
 
 test('Holds, refused agents and failures are states and errors of the protocol.', async () => {

@@ -178,6 +178,16 @@ test('Ends without an answer, large answers and parts that are no text are told 
   expect(await peer.texts()).toHaveLength(5);
 });
 
+test.each(['0.2.0', '0.3.1'])(
+  'An agent whose card names %s is asked in 0.3, and its answer in pieces is one text.',
+  async (named) => {
+    await using stage = await startOutsideStage();
+    await using peer = await startPeer(stage.folder, { version: '0.3', named });
+    await stage.serve(peer.url);
+    expect(answerIn(await ask(await stage.client('walt'), 'pieces'))).toBe('It rains 12.5 mm');
+  },
+);
+
 test.each(refusedOptions.slice(1))(
   'worker serve %j is refused before anything connects.',
   showThatOptionsAreRefused,

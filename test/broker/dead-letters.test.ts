@@ -62,7 +62,7 @@ it('lists dead letters page by page and by inbox, and shows one with its body', 
   expect(await admin(operator, 'dead_list', { inbox: 'alice' })).toEqual({ messages: [], more: false });
 });
 
-it('delivers a retried dead letter at once, as if new, to the holder of the inbox', async () => {
+it('delivers a retried dead letter at once, as if new and with seven days to live, to the holder of the inbox', async () => {
   let now = 1000;
   await using broker = await startTestBroker({ now: () => now });
   await using operator = await connectOperator(broker);
@@ -73,7 +73,7 @@ it('delivers a retried dead letter at once, as if new, to the holder of the inbo
   const seq = letter!.seq;
   expect(await admin(operator, 'dead_retry', { seqs: [seq, 77] })).toEqual({ retried: [seq], unknown: [77] });
   const again = await bob.next('message', { id: 'a' });
-  expect(again).toMatchObject({ created_at: 900_000, remaining_ms: 60_000, body: '"a"' });
+  expect(again).toMatchObject({ created_at: 900_000, remaining_ms: 604_800_000, body: '"a"' });
   expect(again.attempt).toBeUndefined();
   expect(again.seq).toBeGreaterThan(seq);
   bob.send({ type: 'ack', seqs: [again.seq], request_id: 'done' });

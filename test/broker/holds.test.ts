@@ -194,6 +194,24 @@ it('brings answers to the sub-inbox of a held agent, and keeps everything else f
   expect(idsOf(rosa)).toEqual(['a1', 't1', 't2', 't3']);
 });
 
+it('counts no waiting answer as held back, on whatever page it is', async () => {
+  await using broker = await startTestBroker();
+  await using operator = await connectOperator(broker);
+  await using alice = await connect(broker, 'alice');
+  await using rosa = await connect(broker, 'rosa');
+  await subscribe(alice);
+  await deliver(rosa, 'alice', 'q1');
+  await alice.next('message', { id: 'q1' });
+  for (const id of ['n1', 'n2']) await deliver(alice, 'rosa', id, { kind: 'note' });
+  await deliver(alice, 'rosa', 'a1', { kind: 'reply', correlation_id: 'q1' });
+  await hold(operator, { on: 'agent', name: 'rosa' });
+  for (const page of [{ limit: 1 }, { limit: 2, after: 2 }, { limit: 9 }, { limit: 8, after: 999 }]) {
+    const request_id = `p${page.limit}`;
+    operator.send({ type: 'peek', request_id, address: 'rosa', ...page });
+    expect(await operator.next('peeked', { request_id })).toMatchObject({ held_back: 2 });
+  }
+});
+
 it('never holds operators, approvers and orchestrators', async () => {
   await using broker = await startTestBroker();
   await using operator = await connectOperator(broker);

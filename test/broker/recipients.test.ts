@@ -34,6 +34,21 @@ describe('a message to a name that nobody has', () => {
       await deliver(alice, to, to.replace('#', '-'));
   });
 
+  it('is refused with the groups of that name that the sender may know', async () => {
+    await using broker = await startTestBroker({
+      groups: { press: { roles: ['writer'] }, writer: { roles: ['writer'] } },
+      policies: { guest: { to: ['group:press', 'press', 'writer'] } },
+    });
+    await using rosa = await connect(broker, 'rosa', 'writer');
+    await using guest = await connect(broker, 'guest', 'guest');
+    const both =
+      "no agent 'writer' has a token or ever connected; did you mean 'role:writer' or 'group:writer'?";
+    expect((await refused(rosa, 'writer', '1')).message).toBe(both);
+    expect((await refused(rosa, 'press#sub', '2')).message).toContain("did you mean 'group:press'?");
+    expect((await refused(guest, 'press', '3')).message).toContain("did you mean 'group:press'?");
+    expect((await refused(guest, 'writer', '4')).message).not.toContain('did you mean');
+  });
+
   it('suggests nobody whose role the sender may not list', async () => {
     await using broker = await startTestBroker({ policies: { guest: { list: ['guest'] } } });
     await using guest = await connect(broker, 'guest', 'guest');

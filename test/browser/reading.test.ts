@@ -51,7 +51,7 @@ test('Keys go to a view and to its search, and a question mark lists them; keys 
 });
 
 test('At 390 pixels rows are cards with all that a wide table shows, and the end of a long name is never cut.', async () => {
-  await using here = await startDashboardStack();
+  await using here = await startDashboardStack({ budgets: { perWorker: { calls: 10, windowMs: 3_600_000 } } });
   const agent = `${'bea-of-the-team-for-papers-'.repeat(3)}one`;
   const bea = await here.stack.executor(agent, 'builder');
   await bea.execute({ name: 'mcp_counter__echo', arguments: { text: 'x' } });
@@ -66,6 +66,14 @@ test('At 390 pixels rows are cards with all that a wide table shows, and the end
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     expect(overflow, view).toBeLessThanOrEqual(0);
   }
+  // No figure is cut, and the expiry of a token reads as in `token list`.
+  await show(page, here, 'system');
+  const figures = page.getByRole('region', { name: 'Figures' });
+  const hidden = await figures.evaluate((one) => one.scrollHeight - one.clientHeight);
+  expect(hidden).toBeLessThanOrEqual(0);
+  const operator = await here.stack.client('operator', 'operator');
+  await issueToken(operator, { agent: 'ann', role: 'builder', ttlMs: 30 * 86_400_000 });
+  await page.getByText('in 30 d').waitFor();
   await page.setViewportSize({ width: 1280, height: 800 });
   await show(page, here, 'calls');
   const ends = page.locator('td:has(.parted)').filter({ hasText: agent });
@@ -74,6 +82,8 @@ test('At 390 pixels rows are cards with all that a wide table shows, and the end
     return end.width === 0 || end.right > cell.getBoundingClientRect().right + 1;
   });
   expect(isCut).toBe(false);
+  await show(page, here, `agents?agent=${agent}`);
+  await page.getByText('1 of 10 calls in 60 min used, 9 left').waitFor();
 });
 
 test('A refused call leads to the rule that refused it, and the audit log names its tool; a link keeps the chosen kind.', async () => {

@@ -15,12 +15,12 @@ test('status, ps and the figures count the calls that wait for a person and the 
     ...{ on: 'tool', name: 'mcp_counter__slow', reason: 'the disk is full' },
   });
   const at = ['--data', stack.broker.dataDir];
-  const [status, statusJson, ps, psJson] = await Promise.all([
-    signalbox(['status', ...at]),
-    signalbox(['status', '--json', ...at]),
-    signalbox(['ps', ...at]),
-    signalbox(['ps', '--json', ...at]),
-  ]);
+  const [status, statusJson, ps, psJson] = [
+    await signalbox(['status', ...at]),
+    await signalbox(['status', '--json', ...at]),
+    await signalbox(['ps', ...at]),
+    await signalbox(['ps', '--json', ...at]),
+  ];
   expect(status.stdout).toMatch(/^approvals +1 tool call waits for a person, .*: signalbox approvals$/m);
   expect(status.stdout).toMatch(/^holds +1 hold: signalbox holds$/m);
   expect(status.code).toBe(0);

@@ -230,6 +230,9 @@ test('Budgets, the queue and the size of calls are those of the configuration.',
   await using second = await connect('s2', 'shared');
   for (const one of [first, second]) expect(await echo(one)).toMatchObject(says('Echo: hi'));
   expect(await echo(first)).toMatchObject(says("role 'shared' have together used up the budget of 2 calls"));
+  const ps = await workspace.run(['ps', '--config', 'signalbox.yaml']);
+  expect(ps.stdout).toMatch(/^own-budget: 3 of 3 calls in 60 min used, the next in (60|59) min$/m);
+  expect(ps.stdout).toMatch(/^the agents of role shared together: 2 of 2 calls in 60 min used, the next in /m);
 
   await using busy = await connect('busy', 'quiet');
   const running = Promise.withResolvers<void>();

@@ -8,7 +8,9 @@ import { isRunning } from '../support/processes.ts';
 const plain = { command: process.execPath, args: [namedToolsServer, 'look'] };
 
 test('up --detach returns when all is ready, and down ends it with all its processes; a second one of each says what there is.', async () => {
-  await using site = await project({ broker, mcpServers: { plain } });
+  const a2a = { listen: '127.0.0.1:0', agents: { walt: { description: 'waits' } }, roles: ['outside'] };
+  const roles = { tester: { tools: ['*'] }, outside: { tools: [] } };
+  await using site = await project({ broker, a2a, roles, mcpServers: { plain } });
   expect(await site.run('down')).toMatchObject({ code: 0, stdout: `nothing runs on ${site.data}\n` });
 
   const up = jsonOf(await site.run('up', '--detach', '--json')) as Detached;
@@ -18,9 +20,21 @@ test('up --detach returns when all is ready, and down ends it with all its proce
   expect(statSync(up.log).mode & 0o777).toBe(0o600);
   expect((await site.run('tools', '--json')).stdout).toContain('mcp_plain__look');
 
-  const second = await site.run('up', '--detach');
-  expect(second.code).toBe(1);
-  expect(second.stderr).toContain(`signalbox down --data ${site.data}`);
+  // What would be a second one says which process the first is, since when, and what to do.
+  const kept = `runs already, on ${site.data} (signalbox up, process ${up.pid}, since `;
+  for (const [program, words] of Object.entries({
+    'the broker of ': ['broker'],
+    'an orchestrator': ['orchestrator'],
+    'a bridge to clients of A2A': ['a2a', 'serve', '--listen', '127.0.0.1:0'],
+    [`the broker of ${join(site.cwd, 'signalbox.yaml')}`]: ['up', '--detach'],
+  })) {
+    const second = await site.run(...words);
+    expect(second).toMatchObject({ code: 1, stdout: '' });
+    expect(second.stderr).toMatch(new RegExp(`^signalbox: ${program}`, 'm'));
+    expect(second.stderr).toContain(kept);
+    expect(second.stderr).toContain(`end it: signalbox down --data ${site.data}`);
+    expect(second.stderr).not.toContain('database is locked');
+  }
 
   const running = processesOn(site.data);
   expect(running.length).toBeGreaterThan(3);
@@ -56,25 +70,4 @@ test('In a folder without a configuration, commands are about the broker of this
   const agents = await run(['token', 'list'], { SIGNALBOX_AGENT: 'rosa' });
   expect(agents).toMatchObject({ code: 2, stderr: expect.stringContaining('no token to connect with') });
   expect((await run(['down'])).stdout).toContain(`ended signalbox up on ${data}`);
-});
-
-test('A second broker, orchestrator, bridge or up beside a running up says which process it is, since when, and what to do.', async () => {
-  const a2a = { listen: '127.0.0.1:0', agents: { walt: { description: 'waits' } }, roles: ['outside'] };
-  await using site = await project({ broker, a2a, roles: { outside: { tools: [] } } });
-  const up = jsonOf(await site.run('up', '--detach', '--json')) as Detached;
-  const kept = `runs already, on ${site.data} (signalbox up, process ${up.pid}, since `;
-  const cure = `end it: signalbox down --data ${site.data}`;
-  for (const [program, words] of Object.entries({
-    'the broker of ': ['broker'],
-    'an orchestrator': ['orchestrator'],
-    'a bridge to clients of A2A': ['a2a', 'serve', '--listen', '127.0.0.1:0'],
-    [`the broker of ${join(site.cwd, 'signalbox.yaml')}`]: ['up'],
-  })) {
-    const second = await site.run(...words);
-    expect(second).toMatchObject({ code: 1, stdout: '' });
-    expect(second.stderr).toMatch(new RegExp(`^signalbox: ${program}`));
-    expect(second.stderr).toContain(kept);
-    expect(second.stderr).toContain(cure);
-    expect(second.stderr).not.toContain('database is locked');
-  }
 });

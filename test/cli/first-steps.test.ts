@@ -18,12 +18,14 @@ test('A pattern of a role that matches nothing is told as long as it stands, and
   await using workspace = await startWorkspace(mistyped);
   const text =
     "role 'researcher': 'everything:ehco' matches no tool; the most similar tool is 'everything:echo'";
-  const [status, matrix, doctor] = await Promise.all(
-    ['status', 'tools matrix', 'doctor'].map((command) => workspace.run(command.split(' '))),
-  );
+  const [status, matrix, doctor] = [
+    await workspace.run(['status']),
+    await workspace.run(['tools', 'matrix']),
+    await workspace.run(['doctor']),
+  ];
   expect(status).toMatchObject({ code: 1, stdout: expect.stringContaining(text) });
   expect(matrix).toMatchObject({ code: 0, stderr: `warning: ${text}\n` });
-  expect(doctor!.stdout).toContain(text);
+  expect(doctor.stdout).toContain(text);
   expect(jsonOf(await workspace.run(['tools', 'matrix', '--json']))).toMatchObject({ warnings: [text] });
 
   const file = join(workspace.directory, 'signalbox.yaml');

@@ -41,8 +41,17 @@ test('An option without a value, as an unset variable leaves it, is refused befo
 test('A missing argument, option or token file is named, and said to be missing.', async () => {
   await using directory = await tempDir();
   const stderrOf = async (...argv: string[]) => (await signalbox(argv, { cwd: directory.path })).stderr;
-  expect(await stderrOf('send')).toContain("argument 'to' is missing");
-  expect(await stderrOf('hold', '--all')).toContain("option '--reason <text>' is missing");
+  expect(await stderrOf('send')).toContain("argument 'to' and argument 'text' are missing");
+  expect(await stderrOf('send', 'rosa')).toContain("argument 'text' is missing");
+  expect(await stderrOf('servers', 'accept')).toContain(
+    "argument 'server' and option '--seen <hash>' are missing",
+  );
+  expect(await stderrOf('hold')).toContain(
+    "no option says what is held; option '--reason <text>' is missing",
+  );
+  expect(await stderrOf('send', 'rosa', 'hi', '--kind', 'Bad', '--id', 'x y')).toMatch(
+    /--kind 'Bad' .*; --id 'x y' /,
+  );
   const file = await stderrOf('send', 'rosa', 'hi', '--token-file', 'gone.token');
   expect(file).toContain('there is no token file gone.token');
   expect(file).toContain('signalbox token issue --agent NAME --role ROLE --out gone.token');

@@ -41,6 +41,7 @@ test('The calls of all agents are the operator’s to list, with how they ended;
   expect(table.stdout).toMatch(/^STARTED +AGENT +TOOL +OUTCOME +ID +TOOK$/m);
   expect(jsonOf(await workspace.run(['tools', 'calls', '--running', '--json', ...operator]))).toEqual({
     calls: [],
+    known_since: expect.any(Number),
   });
   await workspace.run([
     'tools',
@@ -185,6 +186,37 @@ test('The audit says what was refused, and belongs to no agent’s timeline.', a
   ]);
   expect(wrong.map(({ code }) => code)).toEqual([2, 2]);
   expect(wrong[1].stderr).toContain("'changes' is not a kind of entries");
+});
+
+test('Calls that only read are shown after a kill -9 of the orchestrator; refused ones are not, and the command says since when.', async () => {
+  expect((await call('{"message":"before"}')).code).toBe(0);
+  const calls = async (...args: string[]) => {
+    const run = await workspace.run(['tools', 'calls', '--json', ...args, ...operator]);
+    return (jsonOf(run) as { calls: { request_id: string; outcome: string; received_at: number }[] }).calls;
+  };
+  const filter = ['--agent', 'researcher-1', '--tool', 'everything:echo', '--outcome', 'ok'];
+  const { request_id: id } = (await calls(...filter)).at(-1)!;
+  await vi.waitFor(async () => {
+    const audit = await workspace.run(['audit', 'call', ...operator, '--json']);
+    expect(audit.stdout).toContain(id);
+  });
+  process.kill(workspace.ready.orchestrator.pid, 'SIGKILL');
+  await vi.waitFor(() => expect(workspace.up.stderr()).toContain('the orchestrator is back'), 20_000);
+  expect((await calls(...filter)).at(-1)).toMatchObject({ request_id: id, reply_kept: false });
+  expect(await calls('--outcome', 'permission_denied')).toEqual([]);
+  const table = await workspace.run(['tools', 'calls', ...operator]);
+  expect(table.stdout).toMatch(
+    /^Calls that were refused before \S+ are not listed: signalbox audit refusal$/m,
+  );
+  const result = await workspace.run(['tools', 'result', ...operator, '--', id]);
+  expect(result).toMatchObject({ code: 0, stdout: 'finished (ok): its reply is no longer kept\n' });
+  expect((await workspace.run(['history', ...operator])).stdout).toContain('call everything:echo');
+  const own = await workspace.run(['tools', 'calls'], researcher.env);
+  expect(own.stdout).toMatch(/^Calls that came before \S+ are missing if they only read or were refused\.$/m);
+  const misspelt = await workspace.run(['tools', 'calls', '--agent', 'researcher-l', ...operator]);
+  expect(misspelt).toMatchObject({ code: 2, stderr: expect.stringContaining("did you mean 'researcher-1'") });
+  const others = await workspace.run(['tools', 'calls', '--agent', 'walt'], researcher.env);
+  expect(others).toMatchObject({ code: 2, stderr: expect.stringContaining('leave out --agent') });
 });
 
 test('Without an orchestrator history still shows the messages, and says on standard error what is missing.', async () => {

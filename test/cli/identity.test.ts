@@ -112,8 +112,8 @@ test('An operator who misspells an agent is told so, and an agent without anythi
     ['dead', '--inbox', agent],
     ['dead', 'retry', '--inbox', agent],
   ];
-  const misspelt = await Promise.all(about('irsi').map((words) => site.run(...words)));
-  for (const { code, stdout, stderr } of misspelt) {
+  for (const words of about('irsi')) {
+    const { code, stdout, stderr } = await site.run(...words);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain("no agent 'irsi' has a token or ever connected (did you mean 'iris'?)");
   }

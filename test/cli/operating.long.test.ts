@@ -69,7 +69,7 @@ test('A person signs in through servers auth: the server is up at once, and --si
   });
   expect(await readdir(kept)).toEqual([]);
   expect(stdio).toMatchObject({ code: 2, stderr: expect.stringContaining('it is run here') });
-  expect(typo).toMatchObject({ code: 1, stderr: expect.stringContaining("did you mean 'docs'?") });
+  expect(typo).toMatchObject({ code: 2, stderr: expect.stringContaining("did you mean 'docs'?") });
 });
 
 test('A changed file changes what a connected agent sees, without a restart of what did not change.', async () => {

@@ -4,7 +4,10 @@ import { startWorkspace } from '../support/cli/workspace.ts';
 
 test('ps and status show how the program of worker run failed, with its last line, until it is back.', async () => {
   await using workspace = await startWorkspace(() =>
-    JSON.stringify({ broker: { listen: '127.0.0.1:0', data: './state' }, roles: { writer: { tools: [] } } }),
+    JSON.stringify({
+      broker: { listen: '127.0.0.1:0', data: './state' },
+      roles: { writer: { tools: [] }, other: { tools: [] } },
+    }),
   );
   const rosa = (script: string) =>
     workspace.run(['worker', 'run', '--agent', 'rosa', '--role', 'writer', '--', 'sh', '-c', script]);
@@ -35,4 +38,6 @@ test('ps and status show how the program of worker run failed, with its last lin
 
   expect((await rosa('exit 0')).code).toBe(0);
   expect(await rows()).toMatch(/^rosa +writer +offline/m);
+  await workspace.run(['hold', '--role', 'writer', '--reason', 'lunch']);
+  expect(await rows()).toMatch(/^rosa +writer +held, offline/m);
 });

@@ -152,7 +152,7 @@ test('ask prints the answer; one that nobody answers is withdrawn and exits 75.'
   const asker = await workspace.agent('asker-1', 'writer');
   const unknown = await workspace.run(['ask', 'nobody', 'who?', '--config', 'signalbox.yaml']);
   expect(unknown).toMatchObject({
-    code: 1,
+    code: 2,
     stderr: expect.stringContaining('signalbox token issue --agent nobody --role ROLE makes it known'),
   });
   const ask = await workspace.run(['ask', 'researcher-1', 'how far?', '--json'], asker.env);

@@ -45,3 +45,15 @@ test('Compiled code is kept in a folder of the user alone, and not in one that o
   expect((await signalbox(['--version'], { env })).code).toBe(0);
   expect(await readdir(folder)).toEqual([]);
 });
+
+test('A host in a folder without a configuration is refused, with the file to write.', async () => {
+  await using directory = await tempDir();
+  const file = join(directory.path, 'lab.token');
+  await writeFile(file, `sbx_orchestrator.lab~${'x'.repeat(43)}\n`, { mode: 0o600 });
+  const args = ['orchestrator', '--host', 'lab', '--url', 'ws://127.0.0.1:1', '--token-file', file];
+  const refused = await signalbox(args, { cwd: directory.path, env: { HOME: directory.path } });
+  expect(refused).toMatchObject({ code: 2, stdout: '' });
+  expect(refused.stderr).toMatch(
+    /there is no signalbox\.yaml here, .*, so host lab has no MCP servers to serve\n {2}write signalbox\.yaml here, as in mcpServers: /,
+  );
+});

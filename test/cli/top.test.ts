@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectBroker, requestAddress } from '@signalbox/client';
 import { type Ranking, rankTools } from '@signalbox/client/operator';
 import { startTestBroker } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { cleanEnv, jsonOf, signalboxArgv, startDaemon } from '../support/cli/command-line.ts';
+import { cleanEnv, jsonOf, signalboxArgv } from '../support/cli/command-line.ts';
 import { startWorkspace } from '../support/cli/workspace.ts';
 
 interface Ranked {
@@ -82,15 +82,6 @@ test('tools top ranks the tools that were called, top shows what is busy, and bo
   await expect.poll(() => calls().catch(String)).toBe(5);
   expect(await ranking('calls', '--since', '24h')).toEqual(before);
   expect(workspace.up.stderr()).not.toContain('samples');
-
-  // A damaged file stops nothing.
-  await workspace.up.stop();
-  await writeFile(file, 'no sample');
-  await using last = await startDaemon(['up', '--config', 'signalbox.yaml', '--no-face'], {
-    cwd: workspace.directory,
-  });
-  await expect.poll(() => last.stderr()).toContain('samples-orchestrator.jsonl.damaged');
-  expect(await ranking('calls')).toEqual([]);
 });
 
 test('On a terminal top is shown anew on a screen of its own, which Ctrl-C leaves as it was.', async () => {

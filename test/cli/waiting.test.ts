@@ -159,11 +159,13 @@ test('Mail that an operator holds back is counted for everybody who looks into t
   const shown = await site.run('inbox', 'show', json.messages[0]!.id, '--of', 'mona');
   expect(shown.stderr).toMatch(new RegExp(`mona is held: ${why}\n${release}\n`));
 
-  // The mailbox takes the inbox, and so do commands after it.
+  // The mailbox takes the inbox, and commands after it do so if they are told to.
   const held2 = await read();
   expect(held2).toMatchObject({ data: { messages: [], held_back: 2 } });
   expect(held2.text).toContain('Held back: 2. An operator holds you; they come after the release.');
-  expect((await mona('--take')).stdout).toBe(`${told}\n`);
+  const kept = await mona('--take');
+  expect(kept.stderr).toContain('another process reads the inbox of mona: worker mcp; nothing was taken');
+  expect((await mona('--take', '--take-over')).stdout).toBe(`${told}\n`);
   expect(jsonOf(await mona('--take', '--json'))).toEqual({ messages: [], held_back: 2 });
   await site.run('release', held!.id);
   // The newest of both are shown.
@@ -179,4 +181,32 @@ test('Mail that an operator holds back is counted for everybody who looks into t
   expect(jsonOf(await ofMona('--json'))).not.toHaveProperty('held_back');
   expect((await read()).data).toMatchObject({ messages: [{ body: 'one' }, { body: 'two' }] });
   expect((await read()).data).not.toHaveProperty('held_back');
+
+  await site.run('token', 'issue', '--agent', 'nils', '--role', 'tester', '--out', 'nils.token');
+  const asked = await client.callTool({
+    name: 'signalbox_ask_agent',
+    arguments: { to: 'nils', text: 'x', timeout_s: 1 },
+  });
+  expect(JSON.stringify(asked.content)).toMatch(
+    /no answer came in time, .*nils has never connected, so perhaps nobody reads the question\. Do not ask again;/,
+  );
+});
+
+test('Who asks an agent that works on something else reads that it is busy.', async () => {
+  await site.run('token', 'issue', '--agent', 'emil', '--role', 'tester', '--out', 'emil.token');
+  const echo = ['worker', 'echo', '--delay', '1h', '--json', '--token-file', 'emil.token'];
+  const working = spawn(process.execPath, signalboxArgv(echo), { cwd: site.cwd, env: cleanEnv() });
+  const ended = once(working, 'close');
+  await once(working.stdout, 'data');
+  const told = once(working.stdout, 'data');
+  await site.run('send', 'emil', 'first', '--kind', 'task');
+  await told;
+  const busy = async () => (await site.run('ps')).stdout;
+  await expect.poll(busy, { interval: 200, timeout: 20_000 }).toMatch(/^emil .* working 1 /m);
+  const question = onTerminal(site.cwd, 'ask', 'emil', 'second', '--timeout', '2m');
+  await question.shows(new RegExp(`waiting for emil to answer${until}; emil is busy`));
+  // It answers at once what it has when it ends.
+  working.kill();
+  await ended;
+  expect((await question.end()).stdout).toBe('second\n');
 });

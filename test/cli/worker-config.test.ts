@@ -10,11 +10,11 @@ test('with --http no token is needed, and what makes no sense is refused with a 
   await using directory = await tempDir();
   await writeFile(join(directory.path, 'rosa.token'), `sbx_rosa~${'s'.repeat(43)}`);
   const run = (...args: string[]) => signalbox([...config, ...args], { cwd: directory.path });
-  const [face, unknown, other] = await Promise.all([
-    run('claude', '--http', 'http://127.0.0.1:7421', '--json', '--allow'),
-    run('cluade', '--http', 'http://127.0.0.1:7421'),
-    run('cursor', '--token-file', 'rosa.token', '--agent', 'walt'),
-  ]);
+  const [face, unknown, other] = [
+    await run('claude', '--http', 'http://127.0.0.1:7421', '--json', '--allow'),
+    await run('cluade', '--http', 'http://127.0.0.1:7421'),
+    await run('cursor', '--token-file', 'rosa.token', '--agent', 'walt'),
+  ];
   expect(jsonOf(face)).toEqual({
     client: 'claude',
     file: '.mcp.json',

@@ -49,6 +49,8 @@ test('A host that is not there yet has failed nothing and fills no log, and when
   await expect.poll(() => shown, { timeout: 30_000 }).toMatch(/^far is still starting \(2 s\)$/m);
   await expect.poll(far, { timeout: 30_000 }).toMatchObject({ state: 'ready' });
   expect((await far())?.last_error).toBeUndefined();
+  await expect.poll(() => shown).toContain('the orchestrator without a label has the rules of roles');
+  expect(shown).not.toContain('MAY USE');
   expect((await run(['status', ...at])).stdout).toMatch(/\nall is fine\n$/);
 
   host.kill('SIGKILL');

@@ -1,3 +1,4 @@
+import { connectBroker } from '@signalbox/client';
 import {
   dropDeadLetters,
   followTail,
@@ -7,13 +8,16 @@ import {
   listOfflineWithMail,
   listTokens,
   queryOrchestrator,
+  readCalls,
   readDeadLetter,
+  readThread,
   readTimeline,
   retryDeadLetters,
   revokeToken,
   type TailEvent,
 } from '@signalbox/client/operator';
-import { RoleToolAllowlist } from '@signalbox/orchestrator';
+import { RoleToolAllowlist, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
+import type { CallRecord } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
@@ -46,6 +50,57 @@ test('A program follows a tool call, reads its timeline and asks the orchestrato
   expect(servers).toMatchObject([{ name: 'counter', state: 'ready', calls: 1 }]);
   const refused = queryOrchestrator(executor.client, 'orchestrator', { op: 'servers' });
   await expect(refused).rejects.toMatchObject({ code: 'permission_denied' });
+});
+
+test('Calls that only read are listed after a restart of the orchestrator, found by agent, tool and outcome, and stand in their thread.', async () => {
+  const keepBodies = { kinds: ['note'], ageMs: 86_400_000, bytes: 1_000_000 };
+  await using stack = await startToolStack({ allowlist, broker: { keepBodies } });
+  const operator = await stack.client('operator', 'operator');
+  const bea = await stack.executor('bea', 'builder', { thread: 'plan' });
+  await bea.client.deliver({ to: 'operator', kind: 'note', thread: 'plan', body: 'I begin' });
+  await bea.execute({ name: 'mcp_counter__echo', arguments: {} }, { requestId: 'e1' });
+  await bea.execute({ name: 'mcp_counter__count', arguments: {} }, { requestId: 'c1' });
+  const walt = await stack.executor('walt', 'builder');
+  await walt.execute({ name: 'mcp_counter__echo', arguments: {} }, { requestId: 'e2' });
+  const refused = { op: 'call', tool: 'mcp_other__tool' };
+  await walt.client.request('orchestrator', 'mcp_request', refused, { id: 'x1', timeoutMs: 20_000 });
+  const list = async (query = {}) => {
+    const { calls, known_since } = await readCalls(operator, 'orchestrator', query);
+    return { ids: calls.map(({ request_id }) => request_id), calls, known_since };
+  };
+  const before = await list();
+  expect(before.ids).toEqual(['e1', 'c1', 'e2', 'x1']);
+  await stack.orchestrator.stop();
+  const { url, tokenOf } = stack.broker;
+  const token = await tokenOf('orchestrator', 'orchestrator');
+  await using client = await connectBroker({ url, token, agent: 'orchestrator' });
+  await using _next = await startOrchestrator({
+    client,
+    host: stack.host,
+    policy: wholePolicy({ allowlist }),
+  });
+  const after = await list();
+  expect(after.known_since).toBeGreaterThan(before.known_since);
+  expect(after.ids).toEqual(['e1', 'c1', 'e2']);
+  const [echo] = before.calls as [CallRecord];
+  expect(after.calls[0]).toMatchObject({
+    ...{ agent: 'bea', role: 'builder', tool: 'mcp_counter__echo', server: 'counter', thread: 'plan' },
+    ...{ state: 'finished', outcome: 'ok', reply_kept: false },
+    ...{ request_bytes: echo.request_bytes, reply_bytes: echo.reply_bytes },
+  });
+  await walt.execute({ name: 'mcp_counter__echo', arguments: {} }, { requestId: 'e3' });
+  expect((await list()).ids).toEqual(['e1', 'c1', 'e2', 'e3']);
+  expect((await list({ limit: 2 })).ids).toEqual(['e2', 'e3']);
+  expect((await list({ since: after.known_since })).ids).toEqual(['e3']);
+  expect((await list({ running: true })).ids).toEqual([]);
+  expect((await list({ agent: 'walt' })).ids).toEqual(['e2', 'e3']);
+  expect((await list({ agent: 'bea', tool: 'counter:ECHO' })).ids).toEqual(['e1']);
+  expect((await list({ tool: 'mcp_counter__', outcome: 'error' })).ids).toEqual([]);
+  expect((await list({ tool: 'count', outcome: 'ok', limit: 1 })).ids).toEqual(['e3']);
+  const { entries } = await readThread(operator, 'orchestrator', { thread: 'plan', limit: 10 });
+  expect(entries.map((entry) => (entry.what === 'call' ? entry.request_id : entry.what))).toEqual([
+    ...['message', 'e1', 'c1'],
+  ]);
 });
 
 test('A timeline without an orchestrator has the messages, and the reason why the calls are missing.', async () => {

@@ -79,13 +79,18 @@ test('a cancelled call takes its question out of the inbox it waits in', async (
 
   // When a face has ended, nobody is left to answer.
   await using quiet = await mail.mailbox('quiet', 'worker', { askWaitMs: 1 });
-  expect((await quiet.use('ask_agent', { to: 'nemo', text: 'y' })).data.status).toBe('pending');
+  const pending = await quiet.use('ask_agent', { to: 'nemo', text: 'y' });
+  expect(pending.data).toMatchObject({
+    status: 'pending',
+    why: expect.stringContaining('reads no messages now'),
+  });
+  expect(pending.text).toContain('nemo is connected, and reads no messages now. Do not ask again;');
   await expect.poll(() => nemo.peek({ address: 'nemo' })).toHaveLength(1);
   await quiet.face.close();
   await expect.poll(() => nemo.peek({ address: 'nemo' })).toHaveLength(0);
 });
 
-test('an inbox that another process takes over is lost with a word, and taken back by the next read', async () => {
+test('an inbox that another process reads is taken over by the second call only, is lost with a word, and taken back by the next read', async () => {
   await using mail = await startMailboxStack();
   const rosa = await mail.clientAt('rosa#send');
   const first = await mail.mailbox('walt');
@@ -95,6 +100,10 @@ test('an inbox that another process takes over is lost with a word, and taken ba
   await first.use('list_agents');
 
   const second = await mail.mailbox('walt');
+  const refused = await second.use('inbox_read');
+  expect(refused).toMatchObject({ isError: true, text: expect.stringContaining('inbox_in_use') });
+  expect(refused.text).toContain('another process reads the inbox of walt');
+  expect(refused.text).toContain('Call again only if you are to take the inbox over');
   const again = await second.use('inbox_read');
   expect(again.data.messages).toMatchObject([{ body: 'one', attempt: 2 }]);
   expect(await waiting).toMatchObject({ isError: true, text: expect.stringContaining('taken_over') });

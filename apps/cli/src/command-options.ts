@@ -91,6 +91,14 @@ export function ownDataOption(): Option {
   );
 }
 
+/** Defines `--take-over` for the commands that read an agent's inbox. */
+export function takeOverOption(): Option {
+  return new Option(
+    '--take-over',
+    'take the inbox from another process that reads it, which ends a worker serve or echo with its turns',
+  );
+}
+
 /** Defines `--accept-loss` for the commands that start a broker. */
 export function acceptLossOption(): Option {
   return new Option(

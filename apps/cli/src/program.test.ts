@@ -36,6 +36,15 @@ test.each(all)('The help of "%s" has an example that begins so, and names --json
   expect(help).toContain('--json');
 });
 
+test.each(all)('The help of "%s" shows the options that it takes, and no others.', (_, command) => {
+  const shown = helpOf(command).match(/^ {2}(-\w, )?--[\w-]+(, --[\w-]+)?/gm) ?? [];
+  const names = shown.flatMap((line) => line.match(/--[\w-]+/g) ?? []).filter((name) => name !== '--help');
+  const taken = command.options
+    .flatMap(({ short, long }) => [short, long])
+    .filter((name) => name?.startsWith('--'));
+  expect(names.toSorted()).toEqual(taken.toSorted());
+});
+
 /** Lists what one may type after the name of a command, and after those of all above it. */
 function typed(command: Command): string[] {
   const below = command.commands.flatMap((child) => [

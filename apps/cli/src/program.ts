@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { shapeHelp } from './help.ts';
 import { ownVersion } from './process/version.ts';
+import { exitCodeTexts } from './terminal/exit-codes.ts';
 
 /** Makes a command. It defines its options only, and loads its work when it runs. */
 type Create = () => Promise<Command>;
@@ -93,7 +94,8 @@ Examples:
   $ signalbox up
 
 Each command has its own help, as in: signalbox token issue --help
-Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 69 broker unreachable, 75 try again later, 77 not permitted,
-127 no such agent command, 130 interrupted: the request was withdrawn.
+Exit codes:
+${exitCodeTexts.map(([code, text]) => `  ${String(code).padEnd(5)}${text}`).join('\n')}
+
 On a terminal, standard error tells after a second what a command waits for; not with --json, and scripts read nothing of it.
 SIGNALBOX_LOG sets how much is logged on standard error: silent, error, warn, info, debug.`;

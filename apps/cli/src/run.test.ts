@@ -19,7 +19,7 @@ test('The help has the commands in groups, and the options that name the broker 
   const headings = async (...argv: string[]) => (await ran([...argv, '--help'])).stdout.match(/^\w.*:$/gm);
   const groups = ['Begin:', 'Agents:', 'Messages:', 'Tools:', 'You decide:', 'Look:', 'Data:'];
   const connection = expect.stringMatching(/^Connection/);
-  expect(await headings()).toEqual(['Options:', ...groups, connection, 'Examples:']);
+  expect(await headings()).toEqual(['Options:', ...groups, connection, 'Examples:', 'Exit codes:']);
   expect(await headings('tail')).toEqual(['Options:', 'Connection:', 'Examples:']);
   expect(await headings('token', 'issue')).toEqual(['Options:', 'Connection:', 'Examples:']);
 });
@@ -42,6 +42,11 @@ test.each([
   ['token issue --agent rosa --tll 3d', "unknown option '--tll' (did you mean '--ttl'?)"],
   ['tools list --frobnicate', "unknown option '--frobnicate'\n"],
   ['--data ./state status', 'it goes after a command, as in: signalbox up --data'],
+  ['inbox show x --take', "unknown option '--take'"],
+  ['backup verify x --url y', "unknown option '--url'"],
+  ['inbox --take show x', "option '--take' stands before 'show'\n  see: signalbox inbox show --help"],
+  ['inbox --of rosa show x', 'write it last, as in: signalbox inbox show … --of <agent>'],
+  ['approvals --token-file x show y', "option '--token-file <file>' stands before 'show'"],
   ['send --kind', "option '--kind <kind>' has no value"],
 ])('"%s" is wrong usage, and the answer names ours.', async (line, answer) => {
   const { code, stdout, stderr } = await ran(line.split(' '));

@@ -36,6 +36,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   prepare(program);
   program.hook('preAction', async (_, command) => {
     refuseEmptyOptions(command);
+    refuseMisplacedOptions(command);
     if (lasting.has(argv[0]!)) return;
     const { interpretSchemas } = await import('./process/interpret-schemas.ts');
     interpretSchemas();
@@ -88,6 +89,16 @@ function refuseEmptyOptions(command: Command): void {
   const empty = command.options.find((option) => command.opts()[option.attributeName()] === '');
   if (!empty) return;
   throw new CommandLineError(`option '${empty.flags}' is empty`, seeHelp(command));
+}
+
+/** Refuses options that stand before the name of a command: they are those of the command above it, and would mean nothing. */
+function refuseMisplacedOptions(command: Command): void {
+  const above = command.parent;
+  const early = above?.options.find((one) => above.getOptionValueSource(one.attributeName()) === 'cli');
+  if (!above || !early) return;
+  const isOwn = command.options.some(({ long }) => long === early.long);
+  const hint = isOwn ? `write it last, as in: ${pathOf(command)} … ${early.flags}` : seeHelp(command);
+  throw new CommandLineError(`option '${early.flags}' stands before '${command.name()}'`, hint);
 }
 
 function pathOf(command: Command): string {

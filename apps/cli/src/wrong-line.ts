@@ -88,7 +88,7 @@ export function explainWrongLine(
   command: Command,
   path: string,
 ): Explanation {
-  const said = usageText(message);
+  const said = missingOf(code, command) ?? usageText(message);
   const help = `see: ${path} --help`;
   const word = /'([^']+)'/.exec(said)?.[1] ?? '';
   if (code === 'commander.unknownCommand') {
@@ -108,6 +108,22 @@ export function explainWrongLine(
     return { message: `${said}${didYouMean(meant)}`, hint: `${cure}${help}` };
   }
   return { message: said, hint: `${code === 'commander.excessArguments' ? excessCure(command) : ''}${help}` };
+}
+
+/** Names all that a line lacks, where commander names the first: options that are needed, and arguments. */
+function missingOf(code: string, command: Command): string | undefined {
+  if (code !== 'commander.missingArgument' && code !== 'commander.missingMandatoryOptionValue')
+    return undefined;
+  const words = [
+    ...command.registeredArguments
+      .filter(({ required }, at) => required && command.args[at] === undefined)
+      .map((argument) => `argument '${argument.name()}'`),
+    ...command.options
+      .filter((option) => option.mandatory && command.getOptionValue(option.attributeName()) === undefined)
+      .map(({ flags }) => `option '${flags}'`),
+  ];
+  if (words.length === 0) return undefined;
+  return `${all.format(words)} ${words.length === 1 ? 'is' : 'are'} missing`;
 }
 
 /** Returns the commands that an unknown word probably means, as they are typed below `command`. */
@@ -162,6 +178,7 @@ function nearest(word: string, known: readonly string[]): string[] {
   return name === undefined ? [] : [name];
 }
 
+const all = new Intl.ListFormat('en-GB', { type: 'conjunction' });
 const either = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 
 function didYouMean(names: readonly string[]): string {

@@ -233,7 +233,7 @@ export class ClientParts {
       return;
     }
     if (reason === 'taken_over') {
-      const message = `another client subscribed to ${this.#address} and holds it now: another worker of it, or signalbox inbox --take`;
+      const message = `another client subscribed to ${this.#address} and holds it now: another program of its agent`;
       void this.supervisor.stop(clientError('taken_over', message));
       return;
     }

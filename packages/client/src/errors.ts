@@ -23,6 +23,8 @@ export const clientErrorCodes = {
   closed: { retryable: false },
   /** Another client subscribed to the same address and holds it now. */
   taken_over: { retryable: false },
+  /** Another client holds the inbox, and nobody said that it may be taken from it. */
+  inbox_in_use: { retryable: false },
   /** The broker ended the connection and does not want this client back. */
   closed_by_broker: { retryable: false },
   /** The message breaks a rule that is checked before sending. */

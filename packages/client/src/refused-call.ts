@@ -29,6 +29,7 @@ const toolCodes: Readonly<Record<ErrorCode | ClientErrorCode, ToolErrorCode>> = 
   connection_lost: 'mcp_server_unreachable',
   closed: 'mcp_server_unreachable',
   taken_over: 'mcp_server_unreachable',
+  inbox_in_use: 'mcp_server_unreachable',
   closed_by_broker: 'mcp_server_unreachable',
   timed_out: 'tool_timeout',
   aborted: 'cancelled',

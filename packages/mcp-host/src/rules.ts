@@ -8,4 +8,4 @@ export {
   requestedVariables,
   unmatchedVariablePatterns,
 } from './environment/inherited-variables.ts';
-export { toolNameStart } from './inventory/tool-name.ts';
+export { endOfChangedName, mcpToolName, toolNameStart } from './inventory/tool-name.ts';

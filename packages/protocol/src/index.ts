@@ -224,11 +224,13 @@ export {
 } from './mcp/approval-replies.ts';
 export { type CallRound, fromWireRound, toWireRound } from './mcp/call-round.ts';
 export {
+  type BudgetUse,
   type CallRecord,
   type CallRecordOutcome,
   type CallStatus,
   type CancelCallReply,
   callRecordSchema,
+  maxBudgetUses,
   callStatusSchema,
   callsReplySchema,
   cancelCallReplySchema,

@@ -175,8 +175,8 @@ export class BatchWriter<Inbox extends CountedInbox> {
    * Puts a dead letter into its inbox again. Its id may belong to a settled message, since that was the same message, but not to a pending
    * one.
    */
-  retry(seq: number, now: number): Retried {
-    const retried = this.#retry(seq, now);
+  retry(seq: number, now: number, leastMs = 0): Retried {
+    const retried = this.#retry(seq, now, leastMs);
     // This is needed even if the retry was refused: the search for room may have compacted the memtable.
     this.#save();
     return retried;
@@ -211,7 +211,7 @@ export class BatchWriter<Inbox extends CountedInbox> {
     this.#unsaved = 0;
   }
 
-  #retry(seq: number, now: number): Retried {
+  #retry(seq: number, now: number, leastMs: number): Retried {
     const letter = this.#dead.find(seq);
     if (!letter) return { result: 'unknown' };
     if (letter.damaged) return { result: 'damaged' };
@@ -223,10 +223,11 @@ export class BatchWriter<Inbox extends CountedInbox> {
       this.#messages.reader.isPending(inbox, id, sender) || this.#scheduled.repeatOf(inbox.name, letter);
     if (isThere) return { result: 'id_conflict' };
     const isCounted = this.#dead.drop(seq)?.isCounted ?? false;
+    const lifetimeMs = Math.max(expiresAt - createdAt, leastMs);
     const times = {
       createdAt: now,
-      expiresAt: now + expiresAt - createdAt,
-      openUntil: openUntil === undefined ? undefined : now + openUntil - createdAt,
+      expiresAt: now + lifetimeMs,
+      openUntil: openUntil === undefined ? undefined : now + lifetimeMs + openUntil - expiresAt,
     };
     const again = this.#add({ ...letter, ...times }, size, inbox, isCounted);
     return { result: 'stored', inbox: inbox.name, seq: again };

@@ -29,11 +29,11 @@ export interface DeadLetters {
   find(seq: number): Promise<(DeadLetter & { body?: string | undefined }) | undefined>;
   /**
    * Moves a dead letter back into its inbox as a new message with the same id. The message has a new sequence number, no attempts, and its
-   * original lifetime, which begins at `now`. It is not treated as a repeat, although its id was settled; a pending message of its sender
+   * original lifetime or `leastMs`, whichever is longer, which begins at `now`. It is not treated as a repeat, although its id was settled; a pending message of its sender
    * with the same id is a conflict. It counted as a dead letter, so it is within the caps of its sender and its recipient; the caps of the
    * inbox and the store are checked.
    */
-  retry(seq: number, now: number): Promise<Retried>;
+  retry(seq: number, now: number, leastMs?: number): Promise<Retried>;
   /** Drops a dead letter. Resolves with false if there is none. */
   drop(seq: number): Promise<boolean>;
   /** Does one small step of housekeeping: drops some dead letters that are beyond the bounds, and returns them. */

@@ -25,6 +25,8 @@ interface Settings {
   token?: string;
   binding?: 'JSONRPC' | 'HTTP+JSON';
   version?: '1.0' | '0.3';
+  /** The version that its card names, in the form of 0.3. */
+  named?: string;
   streaming?: boolean;
 }
 
@@ -93,24 +95,17 @@ const executor: AgentExecutor = {
       const parts = words.startsWith('link')
         ? [part(answer), link]
         : [part(words.startsWith('long') ? 'y'.repeat(400_000) : answer)];
-      const artifact = {
-        artifactId: 'a',
-        name: '',
-        description: '',
-        parts,
-        metadata: undefined,
-        extensions: [],
-      };
-      bus.publish(
-        AgentEvent.artifactUpdate({
-          taskId,
-          contextId,
-          artifact,
-          append: false,
-          lastChunk: true,
-          metadata: undefined,
-        }),
-      );
+      const pieces = words.startsWith('pieces') ? ['It rains ', '12', '.5', ' mm', ''].map(part) : [];
+      for (const [at, list] of (pieces.length > 0 ? pieces.map((one) => [one]) : [parts]).entries()) {
+        const about = { artifactId: 'a', name: '', description: '', metadata: undefined, extensions: [] };
+        const artifact = { ...about, parts: list };
+        bus.publish(
+          AgentEvent.artifactUpdate({
+            ...{ taskId, contextId, artifact, append: at > 0, metadata: undefined },
+            lastChunk: at >= pieces.length - 1,
+          }),
+        );
+      }
       tell(TaskState.TASK_STATE_COMPLETED);
     }
     bus.finished();
@@ -200,6 +195,12 @@ const server = app.listen(port, '127.0.0.1', async () => {
     if (settings.token === undefined || request.headers.authorization === `Bearer ${settings.token}`) next();
     else response.status(401).send('<html>who are you?</html>');
   });
+  if (settings.named !== undefined) {
+    const { name, description, skills } = card;
+    const old = { name, description, skills, url, version: '1', protocolVersion: settings.named };
+    const modes = { defaultInputModes: [], defaultOutputModes: [], capabilities: { streaming: true } };
+    app.get('/.well-known/agent-card.json', (_, response) => void response.json({ ...old, ...modes }));
+  }
   app.use(
     '/.well-known/agent-card.json',
     agentCardHandler({ agentCardProvider: requestHandler, legacyCompat }),

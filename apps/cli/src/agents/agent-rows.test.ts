@@ -103,6 +103,28 @@ test('An agent that is offline and has mail has a row among the others, with its
   expect(numbered.map(([agent]) => agent)).toEqual(['w-2', 'w-9', 'w-10']);
 });
 
+test('An agent that is offline and held shows both, also if the hold is on its role.', () => {
+  const waiting = { connected: false, pending: 1, oldest_at: now };
+  const offline = [
+    { ...waiting, agent: 'nemo', roles: ['worker'] },
+    { ...waiting, agent: 'paul', roles: ['builder'] },
+    { ...waiting, agent: 'role:builder', roles: ['builder'] },
+    { ...waiting, agent: 'zoe', roles: ['worker'] },
+  ];
+  const hold = { id: 'h', reason: 'lunch', by: 'operator', token_id: 't', created_at: 0 };
+  const holds = [
+    { ...hold, on: 'agent' as const, name: 'nemo' },
+    { ...hold, on: 'role' as const, name: 'builder' },
+  ];
+  const states = agentRows([], offline, now, [], holds).map(([agent, , state]) => [agent, state]);
+  expect(states).toEqual([
+    ['nemo', 'held, offline'],
+    ['paul', 'held, offline'],
+    ['role:builder', 'group'],
+    ['zoe', 'offline'],
+  ]);
+});
+
 test('A group with mail is a row of its own, with the roles of its members.', () => {
   const waiting = { connected: false, pending: 3, oldest_at: now - 60_000 };
   const rows = agentRows(

@@ -4,7 +4,7 @@ import {
   type FailedProgram,
   type WaitingAgent,
 } from '@signalbox/client/operator';
-import type { ConnectedAgent } from '@signalbox/protocol';
+import type { ConnectedAgent, Hold } from '@signalbox/protocol';
 import { bodyText } from '../messages/message-text.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { oneLine } from '../terminal/output.ts';
@@ -25,9 +25,10 @@ export function agentTable(
   offline: readonly WaitingAgent[],
   now: number,
   failed: readonly FailedProgram[] = [],
+  holds: readonly Hold[] = [],
 ): { headings: string[]; rows: string[][] } {
   const hasBrokers = connections.some(({ broker }) => broker !== undefined);
-  const rows = agentSummaries(connections, offline, failed).map((summary) => {
+  const rows = agentSummaries(connections, offline, failed, holds).map((summary) => {
     const { connected_at: connectedAt, brokers } = summary;
     const row =
       connectedAt === undefined ? offlineRow(summary, now) : connectedRow(summary, connectedAt, now);
@@ -46,7 +47,8 @@ function offlineRow(summary: AgentSummary, now: number): string[] {
   const waiting = oldest === undefined ? '-' : `${mail?.unread} (${formatDuration(now - oldest)})`;
   const none = state === 'group' ? 'no role' : 'no token';
   const since = failed ? formatDuration(now - failed.at) : '-';
-  return [agent, roles.join(', ') || none, state, since, waiting, '-', outputText(summary, now)];
+  const shown = withHeld(summary, state);
+  return [agent, roles.join(', ') || none, shown, since, waiting, '-', outputText(summary, now)];
 }
 
 function connectedRow(summary: AgentSummary, connectedAt: number, now: number): string[] {
@@ -54,12 +56,16 @@ function connectedRow(summary: AgentSummary, connectedAt: number, now: number): 
   return [
     agent,
     roles.join(', '),
-    summary.on_hold === undefined ? stateText(summary, now) : `held, ${stateText(summary, now)}`,
+    withHeld(summary, stateText(summary, now)),
     formatDuration(now - connectedAt),
     mail ? mailText(mail) : '?',
     clients.join(', ') || '-',
     outputText(summary, now),
   ];
+}
+
+function withHeld({ on_hold: onHold }: AgentSummary, state: string): string {
+  return onHold === undefined ? state : `held, ${state}`;
 }
 
 function mailText({ unread, held }: NonNullable<AgentSummary['mail']>): string {

@@ -8,6 +8,7 @@ import {
 } from '@signalbox/client/operator';
 import { type OpenCalls, readOpenCalls } from '@signalbox/client/operator/internal';
 import {
+  type BudgetUse,
   type CallRecord,
   type ConnectedAgent,
   type Hold,
@@ -40,6 +41,9 @@ const maxTurnLines = 20;
 /** The most calls that are written out, those that take longest first. */
 const maxCallLines = 10;
 
+/** The most budgets that are written out. */
+const maxBudgetLines = 10;
+
 /** The most holds that are written out. */
 const maxHoldLines = 5;
 
@@ -65,7 +69,7 @@ export async function listAgents(flags: AgentsFlags): Promise<void> {
       ...(await standstills(connected, connections)),
     };
   });
-  const isWanted = ({ role }: CallRecord): boolean => flags.role === undefined || role === flags.role;
+  const isWanted = ({ role }: { role: string }): boolean => flags.role === undefined || role === flags.role;
   if (flags.json)
     return printJson({
       agents: connections.map((one) => ({ ...one, status: one.status ?? null })),
@@ -74,14 +78,16 @@ export async function listAgents(flags: AgentsFlags): Promise<void> {
       failed: failed ?? null,
       holds: holds ?? null,
       calls: open?.calls.filter(isWanted) ?? null,
+      budgets: open?.budgets.filter(isWanted) ?? null,
       approvals_waiting: open?.waiting ?? null,
     });
-  const { headings, rows } = agentTable(connections, offline?.agents ?? [], Date.now(), failed);
+  const { headings, rows } = agentTable(connections, offline?.agents ?? [], Date.now(), failed, holds);
   if (rows.length === 0) return printLines('no agents are connected');
   printLines(tableLines(headings, rows, { optionalColumns }));
   const notes = [
     ...turnLines(connections),
     ...callLines(open?.calls.filter(isWanted) ?? [], Date.now()),
+    ...budgetLines(open?.budgets.filter(isWanted) ?? []),
     ...holdLines(holds, connections),
     ...approvalLines(open?.waiting ?? 0),
   ];
@@ -158,6 +164,19 @@ function callLines(calls: readonly CallRecord[], now: number): string[] {
       return `${agent}: ${toolLabel(call)} ${callWords[state] ?? state}, for ${age}`;
     }),
     ...(more > 0 ? [`and ${count(more, 'more call')}; see: signalbox tools calls --running`] : []),
+  ];
+}
+
+/** Writes the budgets of which something is used, those with the least left first. */
+function budgetLines(budgets: readonly BudgetUse[]): string[] {
+  const more = budgets.length - maxBudgetLines;
+  return [
+    ...budgets.slice(0, maxBudgetLines).map(({ agent, role, used, calls, window_ms, wait_ms }) => {
+      const left = wait_ms > 0 ? `the next in ${formatDuration(wait_ms)}` : `${calls - used} left`;
+      const whose = agent ?? `the agents of role ${role} together`;
+      return `${whose}: ${used} of ${count(calls, 'call')} in ${formatDuration(window_ms)} used, ${left}`;
+    }),
+    ...(more > 0 ? [`and ${count(more, 'more budget')}; see: signalbox ps --json`] : []),
   ];
 }
 

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import {
+  addressOption,
   threadOption,
   timeOption,
   withConnectionOptions,
@@ -16,6 +17,7 @@ export function askCommand(): Command {
       .argument(
         '<to>',
         'agent id, agent#sub, or a group: role:ROLE or group:NAME, one of whose members answers',
+        addressOption,
       )
       .argument('<text>', 'the question; - reads it from standard input'),
   )

@@ -14,6 +14,7 @@ export function backupCommand(): Command {
   const command = withOrchestratorOption(
     withConnectionOptions(
       new Command('backup')
+        .enablePositionalOptions()
         .description('Copy all messages, tokens and started calls into a directory, while everything runs.')
         .argument('<directory>', "an absent or empty directory on the broker's machine"),
     ),
@@ -43,8 +44,7 @@ function verifyCommand(): Command {
   withExamples(withJsonOption(command), 'signalbox backup verify /backups/2026-11-22');
   return command.action(async (directory: string, flags: VerifyFlags) => {
     const { verify } = await import('../backup/verify.ts');
-    // The command above has the same option, and takes it from the line first.
-    await verify(directory, { ...flags, ...command.optsWithGlobals<VerifyFlags>() });
+    await verify(directory, flags);
   });
 }
 

@@ -52,10 +52,10 @@ function showCommand(): Command {
 function retryCommand(): Command {
   const command = disposeCommand(
     'retry',
-    'Put messages back into their inboxes, with their tries at zero and a fresh lifetime.',
+    'Put messages back into their inboxes, with their tries at zero and a new lifetime.',
   ).addHelpText(
     'after',
-    '\nThe command asks no question: --all puts back every message of every inbox at once. See them with dead list first.',
+    '\nThey live for 7 days from now, or as long as at first if that was longer: also an ask, whose asker does not wait any more. A tool\ncall gets its own time again. The command asks no question: --all puts back every message of every inbox at once. See them with dead list first.',
   );
   withExamples(
     withJsonOption(command),

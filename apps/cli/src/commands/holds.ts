@@ -16,7 +16,7 @@ export function holdCommand(): Command {
       'Hold an agent, a role, tools or everything: nothing new reaches them, and no call starts, until the release.',
     ),
   )
-    .requiredOption('--reason <text>', 'why; everybody whom it stops is told')
+    .option('--reason <text>', 'why, which it needs; everybody whom it stops is told')
     .option('--until <time>', 'it ends by itself: after 30m or 8h, or at an instant such as 2026-12-01T09:00')
     .option('--cancel-running', 'cancel the calls that run, too; otherwise they finish')
     .option('--force', 'also a name that nobody knows now')

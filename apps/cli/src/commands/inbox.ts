@@ -3,6 +3,7 @@ import {
   addressOption,
   agentOption,
   countOption,
+  takeOverOption,
   timeOption,
   withConnectionOptions,
   withExamples,
@@ -11,22 +12,20 @@ import {
 import type { InboxFlags, InboxShowFlags } from '../messages/inbox.ts';
 import type { CancelFlags } from '../messages/scheduled.ts';
 
+const ofText = 'for operators: what waits for this agent, its sub-inbox agent#sub or this group instead';
+
 /** Defines `signalbox inbox` with `signalbox inbox show` and `signalbox inbox cancel`. */
 export function inboxCommand(): Command {
   const command = withConnectionOptions(
-    new Command('inbox').description(
-      'List the messages that wait for you, without taking them. With --take they are printed whole and leave the inbox.',
-    ),
+    new Command('inbox')
+      .enablePositionalOptions()
+      .description(
+        'List the messages that wait for you, without taking them. With --take they are printed whole and leave the inbox.',
+      ),
   )
-    .option(
-      '--take',
-      'print the messages whole and acknowledge each once it is written; takes the inbox over from a worker that reads it, which ends worker serve',
-    )
-    .option(
-      '--of <agent>',
-      'for operators: list what waits for this agent, its sub-inbox agent#sub or this group instead',
-      addressOption,
-    )
+    .option('--take', 'print the messages whole and acknowledge each once it is written')
+    .addOption(takeOverOption())
+    .option('--of <agent>', ofText, addressOption)
     .option('--scheduled', 'list what you sent and is not due instead; for operators what anybody sent')
     .option('--limit <n>', 'show or take at most this many', countOption, 50)
     .option('--wait', 'wait for new mail without taking it, print one line and exit with code 2')
@@ -63,15 +62,16 @@ function showCommand(): Command {
     new Command('show')
       .description('Print one message that waits for you whole, without taking it.')
       .argument('<id>', 'its id, as inbox shows it'),
-  ).option('--from <agent>', 'the agent that sent it, if several messages have this id', agentOption);
+  )
+    .option('--from <agent>', 'the agent that sent it, if several messages have this id', agentOption)
+    .option('--of <agent>', ofText, addressOption);
   withExamples(
     withJsonOption(command),
     'signalbox inbox show V1StGXR8Z5jdHi6BmyT --token-file researcher.token',
   );
   return command.action(async (id: string, flags: InboxShowFlags) => {
     const { showMessage } = await import('../messages/inbox.ts');
-    // The command above has the same options, and takes them from the line first.
-    await showMessage(id, { ...flags, ...command.optsWithGlobals<InboxShowFlags>() });
+    await showMessage(id, flags);
   });
 }
 
@@ -79,7 +79,11 @@ function cancelCommand(): Command {
   const command = withConnectionOptions(
     new Command('cancel')
       .description('Cancel a message that you sent and that is not due.')
-      .argument('<to>', 'its recipient, as inbox --scheduled shows it, or the group whose members get copies')
+      .argument(
+        '<to>',
+        'its recipient, as inbox --scheduled shows it, or the group whose members get copies',
+        addressOption,
+      )
       .argument('<id>', 'its id'),
   ).option('--from <agent>', 'for operators: the agent that sent it', agentOption);
   withExamples(
@@ -88,6 +92,6 @@ function cancelCommand(): Command {
   );
   return command.action(async (to: string, id: string, flags: CancelFlags) => {
     const { cancelScheduled } = await import('../messages/scheduled.ts');
-    await cancelScheduled(to, id, { ...flags, ...command.optsWithGlobals<CancelFlags>() });
+    await cancelScheduled(to, id, flags);
   });
 }

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import {
+  addressOption,
   instantOption,
   threadOption,
   timeOption,
@@ -19,6 +20,7 @@ export function sendCommand(): Command {
       .argument(
         '<to>',
         'agent id, agent#sub, or a group: role:ROLE or group:NAME, one of whose members gets it',
+        addressOption,
       )
       .argument('<text>', 'the message; - reads it from standard input'),
   )

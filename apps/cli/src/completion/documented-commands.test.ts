@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { connectionHeading } from '../command-options.ts';
 import { summaryOf } from '../help.ts';
 import { createProgram } from '../program.ts';
+import { exitCodeTexts } from '../terminal/exit-codes.ts';
 import { type CompletedCommand, commandTree } from './command-tree.ts';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
@@ -76,9 +77,12 @@ ${members.flatMap((command) => rowsOf(command, `signalbox ${command.name()}`)).j
   );
   return `# The commands
 
-In the groups of \`signalbox --help\`. The help of a command says more, and lists the options that name the broker and the
-identity, which most commands have. A test writes this page:
+The help of a command says more, and lists the options that name the broker and the identity. A test writes this page:
 \`npx vitest run apps/cli/src/completion/documented-commands.test.ts -u\`.
+
+| exit code | meaning |
+| --- | --- |
+${exitCodeTexts.map(([code, text]) => `| ${code} | ${text} |`).join('\n')}
 
 ${groups.join('\n')}`;
 }

@@ -41,4 +41,9 @@ test('An orchestrator that waits for the end of another one does not say that it
     '  another orchestrator serves; this one goes on when that one is over',
   ]);
   expect(orchestratorLines({ ...report, isServing: true })[0]).toContain('serving at');
+  expect(orchestratorLines(report).join('\n')).toContain('MAY USE');
+  const origin = { file: '/etc/lab.yaml', label: 'lab' };
+  expect(orchestratorLines(report, origin)).toContain(
+    '  no MCP servers are configured for host lab; add some under mcpServers in /etc/lab.yaml',
+  );
 });

@@ -4,13 +4,19 @@ import { count, tableLines } from '../terminal/output.ts';
 /** The largest number of lines for one kind of remark; --json prints them all. */
 const maxRemarks = 10;
 
+/** The configuration of an orchestrator and its label. */
+interface Origin {
+  file?: string | undefined;
+  label?: string | undefined;
+}
+
 /** Writes an orchestrator's report for people. */
-export function orchestratorLines(ready: OrchestratorReport): string[] {
+export function orchestratorLines(ready: OrchestratorReport, origin: Origin = {}): string[] {
   return [
     `${headline(ready)}, ${ready.isServing ? 'serving' : 'waiting'} at ${ready.url}`,
     ...(ready.isServing ? [] : ['  another orchestrator serves; this one goes on when that one is over']),
     ...(ready.listen === undefined ? [] : [`  answering probes and scrapers at http://${ready.listen}`]),
-    ...indent(serverLines(ready)),
+    ...indent(serverLines(ready, origin)),
     ...indent(roleLines(ready)),
     ...indent(remarkLines(ready)),
   ];
@@ -42,9 +48,14 @@ export function readiness({
   return { isReady: true, text: `${count(tools, 'tool')} from ${told} of ${all}` };
 }
 
-function serverLines({ servers, problems, notReady }: OrchestratorReport): string[] {
-  if (servers.length === 0)
-    return ['no MCP servers are configured; add some under mcpServers in signalbox.yaml'];
+function serverLines(
+  { servers, problems, notReady }: OrchestratorReport,
+  { file = 'signalbox.yaml', label }: Origin,
+): string[] {
+  if (servers.length === 0) {
+    const which = label === undefined ? '' : ` for host ${label}`;
+    return [`no MCP servers are configured${which}; add some under mcpServers in ${file}`];
+  }
   const rows = servers.map(({ name, state, tools }) => {
     const missing = notReady.find(({ server }) => server === name);
     if (missing?.state === 'starting') return [name, 'none yet: it is still starting'];
@@ -61,7 +72,9 @@ function serverLines({ servers, problems, notReady }: OrchestratorReport): strin
   return tableLines(['SERVER', 'TOOLS'], rows);
 }
 
-function roleLines({ roles, unlisted, tools, notReady }: OrchestratorReport): string[] {
+function roleLines({ label, roles, unlisted, tools, notReady }: OrchestratorReport): string[] {
+  if (label !== undefined)
+    return ['the orchestrator without a label has the rules of roles: signalbox tools matrix'];
   const rest = ['any other role', unlisted === 'allow' ? count(tools, 'tool') : 'no tools'];
   return tableLines(
     ['ROLE', notReady.length > 0 ? 'MAY USE SO FAR' : 'MAY USE'],

@@ -52,6 +52,7 @@ export async function orchestratorProcess(flags: OrchestratorFlags): Promise<voi
   void stop.then(() => start.abort());
   const token = ownToken(flags);
   const label = flags.host === undefined ? undefined : checkedLabel(flags.host);
+  if (label !== undefined && !found && !isSupervised()) throw nothingToHost(label);
   if (label !== undefined && found) refuseOthersServers(label, found.file, { config, flags });
   const { mcpServers } = label === undefined ? config : labelledConfig(config, label);
   const servers = Object.entries(mcpServers).filter(([, { disabled }]) => !disabled);
@@ -86,12 +87,23 @@ export async function orchestratorProcess(flags: OrchestratorFlags): Promise<voi
   const ready = await Promise.race([orchestrator.ready, stop]);
   if (typeof ready === 'string') return;
   onHangup = () => void orchestrator.reload();
-  announceReady({ ...ready }, orchestratorLines(ready), flags);
+  announceReady({ ...ready }, orchestratorLines(ready, { file: found?.file, label }), flags);
   starts.reported(ready);
   using _memory = returnIdleMemory(logInto(log, 'debug'));
   const end = await firstEnd<string | Error>(stop, orchestrator.ended);
   if (end instanceof Error) throw end;
   log.info({ reason: end }, 'stopping');
+}
+
+/** The folder of this process has no configuration, nor has one above it. */
+function nothingToHost(label: string): SignalboxError {
+  const file = 'signalbox.yaml';
+  const message = `there is no ${file} here, in a parent folder or in ~/.config/signalbox, so host ${label} has no MCP servers to serve`;
+  return new SignalboxError('bad_config', message, {
+    details: {
+      hint: `write ${file} here, as in mcpServers: { files: { command: npx, args: [-y, PACKAGE] } }, or name a file with --config`,
+    },
+  });
 }
 
 function checkedLabel(label: string): string {

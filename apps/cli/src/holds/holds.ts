@@ -8,13 +8,16 @@ import { toolLabel } from '@signalbox/protocol/tool-label';
 import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { type OrchestratorFlag, orchestratorOf } from '../connection/orchestrator-request.ts';
+import { requireKnownAgent } from '../messages/why-waiting.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, oneLine, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
+import { askedRole } from '../token/listed-roles.ts';
 import { type HoldTargetFlags, holdTarget } from './hold-target.ts';
 
 /** The options of `signalbox hold`. `agent` is who is held, and not who asks. */
 export interface HoldFlags extends Omit<ConnectionFlags, 'agent'>, OrchestratorFlag, HoldTargetFlags {
-  reason: string;
+  /** It is needed, and missed only after the names were looked at. */
+  reason?: string;
   until?: string;
   cancelRunning?: boolean;
   force?: boolean;
@@ -36,21 +39,29 @@ export async function hold(flags: HoldFlags): Promise<void> {
   const { agent: _held, reason, until, cancelRunning, force = false, json, ...connection } = flags;
   const named = holdTarget(flags);
   if (!named)
-    throw new SignalboxError('usage', 'no option says what is held', {
-      details: { hint: 'add --agent NAME, --role ROLE, --tool PATTERN or --all' },
-    });
+    throw new SignalboxError(
+      'usage',
+      `no option says what is held${reason === undefined ? `; ${noReason}` : ''}`,
+      {
+        details: { hint: 'add --agent NAME, --role ROLE, --tool PATTERN or --all' },
+      },
+    );
   const end = until === undefined ? {} : endOf(until);
   const answer = await withClient(
     connection,
     async (connected) => {
       const target = await wholeTarget(named, connected, flags);
+      if (reason === undefined) throw await withoutReason(connected, target, flags);
       if (target.on === 'tool' && !force) await checkTools(connected, target.name ?? '', flags);
-      return await connected.client.admin('hold', {
+      const wanted = {
         ...target,
         reason,
         ...end,
         ...(cancelRunning && { cancel_running: true }),
         ...(force && { unchecked: true }),
+      };
+      return await connected.client.admin('hold', wanted).catch((error) => {
+        throw isOfCode(error, 'unknown_hold') ? usageOf(error) : error;
       });
     },
     { changes: !json },
@@ -82,7 +93,12 @@ export async function release(ids: string[], flags: ReleaseFlags): Promise<void>
       const whole = target && (await wholeTarget(target, connected, {}));
       const named = whole?.on === 'tool' ? await holdsOnTool(connected.client, whole.name ?? '') : [];
       const which = named.length > 0 ? { ids: named } : (whole ?? { ids });
-      return await releaseHolds(connected.client, which).catch((error) => throwUnknown(error, ids));
+      try {
+        return await releaseHolds(connected.client, which);
+      } catch (error) {
+        if (target && isOfCode(error, 'unknown_hold')) await checkNames(connected, target, flags);
+        return throwUnknown(error, ids);
+      }
     },
     { changes: !json },
   );
@@ -177,6 +193,43 @@ async function wholeTarget(
   return { ...target, name: found[0] ?? name };
 }
 
+const noReason = "option '--reason <text>' is missing";
+
+/** Makes the refusal of a hold without a reason. It says, too, that nobody knows the name: that is the mistake to see first. */
+async function withoutReason(
+  connected: ConnectedClient,
+  target: HoldTarget,
+  flags: HoldFlags,
+): Promise<SignalboxError> {
+  try {
+    if (!flags.force) await checkNames(connected, target, flags);
+  } catch (error) {
+    if (isOfCode(error, 'usage')) return usageOf(error, `; ${noReason}`);
+  }
+  return new SignalboxError('usage', noReason, { details: { hint: 'see: signalbox hold --help' } });
+}
+
+function isOfCode(error: unknown, code: string): error is SignalboxError {
+  return error instanceof SignalboxError && error.code === code;
+}
+
+/** Makes wrong usage of the refusal of a name. */
+function usageOf(error: SignalboxError, also = ''): SignalboxError {
+  return new SignalboxError('usage', `${error.message}${also}`, { details: error.details, cause: error });
+}
+
+/** Refuses a name that nobody knows. */
+async function checkNames(
+  connected: ConnectedClient,
+  { on, name = '' }: HoldTarget,
+  flags: HoldTargetFlags & ConnectionFlags & OrchestratorFlag,
+): Promise<void> {
+  const { agent: _held, ...asker } = flags;
+  if (on === 'tool') await checkTools(connected, name, flags);
+  else if (on === 'agent') await requireKnownAgent(connected, name, asker);
+  else if (on === 'role') await askedRole(connected, asker, name);
+}
+
 /** Refuses a pattern that means no tool. Without an answer of the orchestrator the hold is placed all the same: it must not fail then. */
 async function checkTools(
   connected: ConnectedClient,
@@ -189,7 +242,7 @@ async function checkTools(
   } catch (error) {
     if (!(error instanceof SignalboxError)) throw error;
     if (error.code === 'unknown_hold')
-      throw new SignalboxError(error.code, error.message, {
+      throw new SignalboxError('usage', error.message, {
         details: { hint: 'a hold on tools that are not there yet needs --force' },
       });
     printNotes(`The orchestrator does not say whether there is such a tool: ${error.message}`);

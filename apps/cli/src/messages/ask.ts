@@ -8,6 +8,7 @@ import { linesOf, oneLine, printJson, printLines, printNotes } from '../terminal
 import { bodyText } from './message-text.ts';
 import { textArgument } from './text-argument.ts';
 import {
+  busyLines,
   recipientText,
   type WhyWaiting,
   whyWaiting,
@@ -37,8 +38,9 @@ export async function ask(to: string, argument: string, flags: AskFlags): Promis
     const todo = `to answer, ${untilText(flags.timeout, Date.now())} at the latest`;
     let progress: string | undefined;
     waits.for(async () => {
-      const text = await recipientText(connected, to, todo, before);
-      return progress === undefined ? text : `${text}; ${progress}`;
+      // What it tells of the question itself is better than what it does besides.
+      if (progress !== undefined) return `${to} ${todo}; ${progress}`;
+      return await recipientText(connected, to, todo, before);
     });
     const outcome = await client.request(to, 'ask', question, {
       timeoutMs: flags.timeout,
@@ -84,7 +86,7 @@ function withReasons(
   progress: string | undefined,
 ): SignalboxError {
   const reasons = [
-    ...(progress === undefined ? [] : [progress]),
+    ...(progress === undefined ? busyLines(to, waiting) : [progress]),
     ...whyWaitingLines(to, waiting, Date.now()),
   ];
   if (reasons.length === 0) return error;

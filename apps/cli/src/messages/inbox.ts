@@ -1,9 +1,17 @@
 import type { BrokerClient } from '@signalbox/client';
+import { requireFreeInbox } from '@signalbox/client/internal';
 import { bodyWithoutSecrets } from '@signalbox/mcp-host/redaction';
-import { frameLimits, type Hold, type Message, SignalboxError, threadOf } from '@signalbox/protocol';
+import {
+  frameLimits,
+  type Hold,
+  isReservedName,
+  type Message,
+  SignalboxError,
+  threadOf,
+} from '@signalbox/protocol';
 import { holdText } from '@signalbox/protocol/internal';
 import { late, within } from '@signalbox/serving';
-import { withClient } from '../connection/connected-client.ts';
+import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
 import { type ConnectionFlags, sameConnection } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { type ExitCode, exitCodes } from '../terminal/exit-codes.ts';
@@ -29,6 +37,7 @@ export interface InboxFlags extends WaitFlags {
   /** The agent or group whose messages are shown, for operators. */
   of?: string;
   take?: boolean;
+  takeOver?: boolean;
   wait?: boolean;
   scheduled?: boolean;
   limit: number;
@@ -52,7 +61,7 @@ export async function inbox(flags: InboxFlags): Promise<ExitCode> {
   return exitCodes.ok;
 }
 
-function checkOptions({ wait, take, scheduled, timeout, mark, of }: InboxFlags): void {
+function checkOptions({ wait, take, takeOver, scheduled, timeout, mark, of }: InboxFlags): void {
   if (of !== undefined && (wait || take || scheduled)) {
     const other = take ? '--take' : wait ? '--wait' : '--scheduled';
     throw new SignalboxError(
@@ -75,6 +84,11 @@ function checkOptions({ wait, take, scheduled, timeout, mark, of }: InboxFlags):
       details: { hint: 'wait first, then take: signalbox inbox --wait; signalbox inbox --take' },
     });
   }
+  if (takeOver && !take) {
+    throw new SignalboxError('usage', '--take-over means nothing without --take', {
+      details: { hint: 'add --take, or leave --take-over out' },
+    });
+  }
   if (wait || alone === undefined) return;
   throw new SignalboxError('usage', `${alone} means nothing without --wait`, {
     details: { hint: `add --wait, or leave ${alone} out` },
@@ -83,10 +97,13 @@ function checkOptions({ wait, take, scheduled, timeout, mark, of }: InboxFlags):
 
 /** Prints one message that waits in an agent's inbox, without taking it. */
 export async function showMessage(id: string, flags: InboxShowFlags): Promise<void> {
-  const { of, from } = flags;
-  const { message, holds } = await withClient(flags, async ({ client, connection }) => ({
-    message: await findWaiting(client, of ?? connection.agent, { id, ...(from !== undefined && { from }) }),
-    holds: of !== undefined && (await countHeldBack(client, of)) > 0 ? await holdsOn(client, of) : [],
+  const { of } = flags;
+  const { message, holds } = await withClient(flags, async (connected) => ({
+    message: await findOrExplain(connected, id, flags),
+    holds:
+      of !== undefined && (await countHeldBack(connected.client, of)) > 0
+        ? await holdsOn(connected.client, of)
+        : [],
   }));
   const shown = of === undefined ? message : withoutSecretsOf(message);
   if (flags.json) return printJson({ message: withParsedBody(shown), ...(holds.length > 0 && { holds }) });
@@ -96,6 +113,22 @@ export async function showMessage(id: string, flags: InboxShowFlags): Promise<vo
       ...holds.map((hold) => `${message.to} is held: ${holdText(hold)}`),
       howToRelease(holds, flags),
     );
+}
+
+/** Finds a message that waits. An operator reads that nobody knows the agent, or the sender, in place of that it is not there. */
+async function findOrExplain(
+  connected: ConnectedClient,
+  id: string,
+  { of, from, ...flags }: InboxShowFlags,
+): Promise<Message> {
+  const { client, connection } = connected;
+  try {
+    return await findWaiting(client, of ?? connection.agent, { id, ...(from !== undefined && { from }) });
+  } catch (error) {
+    for (const name of [of, from])
+      if (name !== undefined && !isReservedName(name)) await requireKnownAgent(connected, name, flags);
+    throw error;
+  }
 }
 
 /** Returns a message of somebody else without what has the form of a credential. */
@@ -151,6 +184,7 @@ async function take(flags: InboxFlags): Promise<void> {
     flags,
     async ({ client }) => {
       refuseInTurn(client.address, process.env);
+      if (!flags.takeOver) await requireFreeInbox(client);
       const show = async (messages: readonly Message[]): Promise<void> => {
         shown += messages.length;
         if (together) {

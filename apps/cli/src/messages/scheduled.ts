@@ -5,6 +5,7 @@ import { type ConnectionFlags, sameConnection } from '../connection/connection.t
 import { formatDuration } from '../terminal/duration.ts';
 import { count, instant, printJson, printLines, tableLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
+import { requireKnownAgent } from './why-waiting.ts';
 
 /** The most scheduled messages among whose names a misspelt one is looked for. */
 const lookedAt = 1000;
@@ -41,9 +42,12 @@ export async function listScheduled(flags: ScheduledFlags): Promise<void> {
 
 /** Cancels a message that is not due. */
 export async function cancelScheduled(to: string, id: string, flags: CancelFlags): Promise<void> {
-  const cancelled = await withClient(flags, async ({ client }) => {
-    const { from } = flags;
+  const cancelled = await withClient(flags, async (connected) => {
+    const { client } = connected;
+    const { from, ...others } = flags;
     const done = await client.cancelScheduled({ to, id, ...(from !== undefined && { sender: from }) });
+    if (done === 0)
+      for (const name of [to, from]) if (name !== undefined) await requireKnownAgent(connected, name, others);
     if (done === 0) throw nothingToCancel(to, id, flags, await client.listScheduled({ limit: lookedAt }));
     return done;
   });

@@ -158,8 +158,9 @@ function checkOptions({ kind, id, replyTo }: SendFlags): void {
     ['--id', id, idSchema],
     ['--reply-to', replyTo, idSchema],
   ] as const;
-  for (const [option, value, schema] of checks) {
+  const wrong = checks.flatMap(([option, value, schema]) => {
     const issue = value === undefined ? undefined : schema.safeParse(value).error?.issues[0];
-    if (issue) throw new SignalboxError('usage', `${option} '${value}' ${issue.message}`);
-  }
+    return issue ? [`${option} '${value}' ${issue.message}`] : [];
+  });
+  if (wrong.length > 0) throw new SignalboxError('usage', wrong.join('; '));
 }

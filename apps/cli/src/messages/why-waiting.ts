@@ -19,6 +19,8 @@ import { askedRole, listedGroups } from '../token/listed-roles.ts';
 export interface WhyWaiting extends Partial<RecipientState> {
   /** The number of its connections; for `role:ROLE`, of the agents with the role. */
   connected: number;
+  /** The number of messages that it works on, or of tool calls that it waits for. Absent if it does nothing, or does not tell. */
+  working?: number;
   /** The time since which its program fails on every message, and the newest reason. */
   failing?: { since: number; reason: string };
 }
@@ -48,13 +50,14 @@ async function whyAgentWaits(client: BrokerClient, to: string): Promise<WhyWaiti
   const connections = found.connections.filter(({ address }) => address !== client.address);
   const { state } = found;
   if (!state && connections.length === 0) return undefined;
-  const failing = agentSummaries(connections, [])[0]?.failing;
+  const { failing, state: does, running = 0 } = agentSummaries(connections, [])[0] ?? {};
   const { reads, unread, ...others } = state ?? {};
   return {
     connected: connections.length,
     ...others,
     // A sub-inbox has its own reader and its own mail.
     ...(to === agent && { ...(reads !== undefined && { reads }), ...(unread !== undefined && { unread }) }),
+    ...(does === 'working' && { working: running }),
     ...(failing && { failing }),
   };
 }
@@ -70,17 +73,29 @@ export async function recipientText(
   before?: WhyWaiting,
 ): Promise<string> {
   if (client.state.name !== 'ready') return `the broker at ${client.url}, to which the connection is lost`;
-  const reasons = whyWaitingLines(to, withoutOwn(await whyWaiting(client, to), before), Date.now());
-  return [`${to} ${todo}`, ...reasons].join('; ');
+  const now = withoutOwn(await whyWaiting(client, to), before);
+  return [`${to} ${todo}`, ...busyLines(to, now), ...whyWaitingLines(to, now, Date.now())].join('; ');
 }
 
-/** Counts of the mail that waits only what was there before the own question: the broker may still count that one. */
+/** Says in words what else a recipient works on; nothing if it does not tell. */
+export function busyLines(to: string, why: WhyWaiting | undefined): string[] {
+  const { working = 0 } = why ?? {};
+  if (working === 0) return [];
+  return [working === 1 ? `${to} is busy` : `${to} is busy with ${working} things at a time`];
+}
+
+/** Counts only the mail that waited and the work that ran before the own question, which may be among both by now. */
 export function withoutOwn(
   now: WhyWaiting | undefined,
   before: WhyWaiting | undefined,
 ): WhyWaiting | undefined {
-  if (now?.unread === undefined) return now;
-  return { ...now, unread: Math.min(now.unread, before?.unread ?? 0) };
+  if (!now) return undefined;
+  const { unread, working, ...others } = now;
+  const counted = {
+    ...(unread !== undefined && { unread: Math.min(unread, before?.unread ?? 0) }),
+    ...(working !== undefined && { working: Math.min(working, before?.working ?? 0) }),
+  };
+  return { ...others, ...counted };
 }
 
 /** Adds to the refusal of an unknown agent or group what to do. Any other thrown value is returned as it is. */

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { copyStore } from '@signalbox/daemon/store-copy';
+import { schemaNames } from '@signalbox/postgres/settings';
 import { SignalboxError } from '@signalbox/protocol';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { count, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
@@ -31,6 +32,8 @@ const names: Readonly<Record<string, string>> = {
 
 /** Copies a store and prints what was copied. */
 export async function copy({ from, to, schema, json }: CopyFlags): Promise<void> {
+  if (!schemaNames.pattern.test(schema))
+    throw new SignalboxError('usage', `--schema '${schema}' ${schemaNames.problem}`);
   const directory = resolve(argumentOf(from, 'sqlite:', '--from', 'sqlite:./state'));
   const url = addressOf(to);
   using withdrawal = withdrawOnSignal();

@@ -14,6 +14,18 @@ export const exitCodes = {
   interrupted: 130,
 } as const;
 
+/** The meanings of the exit codes, as help and documents give them. */
+export const exitCodeTexts: readonly (readonly [number, string])[] = [
+  [exitCodes.ok, 'done'],
+  [exitCodes.failed, 'failed, as for an id that is gone'],
+  [exitCodes.usage, 'wrong usage or configuration, as a name that nobody knows'],
+  [exitCodes.unreachable, 'broker unreachable'],
+  [exitCodes.retryable, 'try again later'],
+  [exitCodes.notPermitted, 'not permitted'],
+  [exitCodes.commandNotFound, 'no such agent command'],
+  [exitCodes.interrupted, 'interrupted: the request was withdrawn'],
+];
+
 /** An exit code of a command. */
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
@@ -31,6 +43,11 @@ const byCode: Readonly<Record<string, ExitCode>> = {
   bad_tls: exitCodes.usage,
   bad_data_directory: exitCodes.usage,
   exposed: exitCodes.usage,
+  // A name that nobody knows is a wrong line. An id that is gone is a failure.
+  unknown_recipient: exitCodes.usage,
+  server_not_found: exitCodes.usage,
+  tool_not_found: exitCodes.usage,
+  invalid_arguments: exitCodes.usage,
   unreachable: exitCodes.unreachable,
   command_not_found: exitCodes.commandNotFound,
   unauthorized: exitCodes.notPermitted,

@@ -141,6 +141,9 @@ export async function runTokenRevoke(id: string | undefined, flags: TokenRevokeF
   } else if (id === undefined && agent !== undefined) {
     const ids = await withClient(connectionFlags, ({ client }) => revokeAgentTokens(client, agent), {
       changes: !flags.json,
+    }).catch((error) => {
+      if (!(error instanceof SignalboxError) || error.code !== 'unknown_token') throw error;
+      throw new SignalboxError('usage', error.message, { details: error.details, cause: error });
     });
     if (flags.json) return printJson({ agent, revoked: ids });
     const issued = agent.endsWith('*') ? ', those that minting tokens issued included' : '';

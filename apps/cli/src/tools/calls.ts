@@ -1,9 +1,10 @@
-import { listCalls, listOwnCalls } from '@signalbox/client/operator';
+import { type CallList, readCalls, readOwnCalls } from '@signalbox/client/operator';
 import { maxCalls, maxOwnCalls } from '@signalbox/client/operator/internal';
-import { permissionsOfRole } from '@signalbox/protocol';
+import { permissionsOfRole, SignalboxError } from '@signalbox/protocol';
 import { toolLabel } from '@signalbox/protocol/tool-label';
 import { withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
+import { requireKnownAgent } from '../messages/why-waiting.ts';
 import { formatElapsed } from '../terminal/duration.ts';
 import { count, instant, printJson, printLines, tableLines } from '../terminal/output.ts';
 
@@ -12,30 +13,40 @@ export interface ToolsCallsFlags extends ToolsFlags {
   running?: boolean;
   /** Shows calls of this many milliseconds up to now. */
   since?: number;
+  /** The agent whose calls are shown. */
+  about?: string;
+  tool?: string;
+  outcome?: string;
   limit: number;
 }
 
 /**
- * Prints the tool calls that the orchestrator knows of: those that wait, run, or ended. An operator sees those of all agents, an agent
- * its own.
+ * Prints tool calls: those that wait or run, and those that ended. An operator sees those of all agents, an agent its own that the
+ * orchestrator knows of.
  */
 export async function printCalls(flags: ToolsCallsFlags): Promise<void> {
-  const { running } = flags;
-  const { calls, limit } = await withClient(flags, async (connected) => {
+  const { running, about, tool, outcome } = flags;
+  const since = flags.since === undefined ? undefined : Math.max(0, Date.now() - flags.since);
+  const { limit, seesAll, ...list } = await withClient(flags, async (connected) => {
     const { client } = connected;
     const seesAll = permissionsOfRole(client.welcome.role).length > 0;
+    if (!seesAll && about !== undefined && about !== client.agent) {
+      throw new SignalboxError('usage', `this token shows the calls of its own agent, '${client.agent}'`, {
+        details: { hint: 'leave out --agent, or use a token of the operator' },
+      });
+    }
     const limit = Math.min(flags.limit, seesAll ? maxCalls : maxOwnCalls);
-    const query = {
-      ...(running === true && { running }),
-      ...(flags.since !== undefined && { since: Math.max(0, Date.now() - flags.since) }),
-      limit,
-    };
-    const list = seesAll ? listCalls : listOwnCalls;
-    return { calls: await list(client, await orchestratorOf(connected, flags), query), limit };
+    const read = seesAll ? readCalls : readOwnCalls;
+    const query = { running, since, agent: about, tool, outcome, limit };
+    const list = await read(client, await orchestratorOf(connected, flags), query);
+    if (about !== undefined && list.calls.length === 0) await requireKnownAgent(connected, about, flags);
+    return { ...list, limit, seesAll };
   });
-  if (flags.json) return printJson({ calls });
+  const { calls } = list;
+  if (flags.json) return printJson(list);
+  const notes = running || calls.length === limit ? [] : missingCalls(list, { seesAll, since });
   if (calls.length === 0)
-    return printLines(running ? 'no tool call waits or runs' : 'no tool calls in that time');
+    return printLines(running ? 'no tool call waits or runs' : 'no such tool calls in that time', ...notes);
   const rows = calls.map(
     ({ agent, tool, server, state, received_at, started_at, finished_at, outcome, request_id }) => [
       instant(started_at ?? received_at, Date.now()),
@@ -52,7 +63,21 @@ export async function printCalls(flags: ToolsCallsFlags): Promise<void> {
     calls.length < limit
       ? count(calls.length, 'call')
       : `${calls.length} calls; there may be more${limit < flags.limit ? '' : ': raise --limit'}.`,
+    ...notes,
   );
+}
+
+/** Says which calls of the asked time the list does not have. */
+function missingCalls(
+  { known_since, searched_since }: CallList,
+  { seesAll, since = 0 }: { seesAll: boolean; since: number | undefined },
+): string[] {
+  if (since >= known_since) return [];
+  const from = instant(known_since, Date.now());
+  if (!seesAll) return [`Calls that came before ${from} are missing if they only read or were refused.`];
+  const refused = `Calls that were refused before ${from} are not listed: signalbox audit refusal`;
+  if (searched_since === undefined) return [refused];
+  return [refused, `Calls that ended before ${instant(searched_since, Date.now())} were not searched.`];
 }
 
 function took(start: number, end: number | undefined): string {

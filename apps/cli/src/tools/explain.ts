@@ -7,6 +7,7 @@ import type { ConnectionFlags } from '../connection/connection.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { textArgument } from '../messages/text-argument.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
+import { exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printLines, printNotes } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { listedRoles } from '../token/listed-roles.ts';
@@ -32,6 +33,7 @@ export async function explainTool(
       signal: withdrawal.signal,
     });
   });
+  if (!explanation.exists) process.exitCode = exitCodes.usage;
   if (explanation.role !== role)
     printNotes(`'${role}' is an agent; this is about its role, ${explanation.role}`);
   if (flags.json) printJson(explanation);
@@ -39,8 +41,8 @@ export async function explainTool(
 }
 
 /**
- * Returns the role that a name means: itself, or if only an agent has this name, the role of that agent. Says on standard error if
- * nothing has it. Throws `usage` if the agent has several.
+ * Returns the role that a name means: itself, or if only an agent has this name, the role of that agent. Says on standard error and by
+ * the exit code if nothing has it. Throws `usage` if the agent has several.
  */
 export async function roleMeant(
   { client, connection }: Pick<ConnectedClient, 'client' | 'connection'>,
@@ -58,6 +60,7 @@ export async function roleMeant(
   const roles = [...new Set(tokens.flatMap(({ agent, role }) => (agent === name ? [role] : [])))];
   if (roles.length === 0) {
     const names = new Set([...Object.keys(listed), ...tokens.flatMap(({ agent, role }) => [role, agent])]);
+    process.exitCode = exitCodes.usage;
     if (tokens.length > 0) printNotes(`no role or agent is named '${name}'${suggestion(name, names)}`);
     return name;
   }

@@ -41,9 +41,15 @@ export async function callResult(requestId: string, { of, ...flags }: ToolsResul
     };
     const own = await ask(of);
     if (own.state === 'unknown' && of !== undefined) await requireKnownAgent(connected, of, flags);
-    if (own.state !== 'unknown' || of !== undefined || !seesAll(client)) return own;
-    const caller = callerOf(requestId, await listCalls(client, orchestrator));
-    return caller === undefined ? own : await ask(caller);
+    if (own.state !== 'unknown' || !seesAll(client)) return own;
+    const calls = await listCalls(client, orchestrator, { agent: of });
+    const caller = callerOf(requestId, calls);
+    if (caller === undefined) return own;
+    const status = of === undefined ? await ask(caller) : own;
+    // The audit log has the ends of calls that the orchestrator has forgotten.
+    const { outcome } = calls.find(({ agent, request_id }) => agent === caller && request_id === requestId)!;
+    if (status.state !== 'unknown' || outcome === undefined) return status;
+    return { state: 'finished' as const, outcome };
   });
   if (status.state === 'finished') return printFinished(status, flags);
   process.exitCode = status.state === 'unknown' ? exitCodes.failed : exitCodes.retryable;

@@ -1,7 +1,16 @@
+import { mcpToolName } from '@signalbox/mcp-host/rules';
 import { expect, test } from 'vitest';
 import { toolNamed, withToolLabels } from './tool-name.ts';
 
-const listed = ['mcp_files__read_file', 'mcp_files__write_file', 'mcp_old_files__read_file', 'echo'];
+const long = 'a_tool_whose_name_is_longer_than_most_clients_take';
+const shortened = mcpToolName('Files', long);
+const listed = [
+  shortened,
+  'mcp_files__read_file',
+  'mcp_files__write_file',
+  'mcp_old_files__read_file',
+  'echo',
+];
 
 test.each([
   ['mcp_files__read_file', 'mcp_files__read_file'],
@@ -10,6 +19,8 @@ test.each([
   ['write_file', 'mcp_files__write_file'],
   ['echo', 'echo'],
   ['files:withheld', 'mcp_files__withheld'],
+  ['files:read file', 'mcp_files__read_file'],
+  [`Files:${long}`, shortened],
   ['files:', 'files:'],
   ['no_such', 'no_such'],
 ])('%s names %s', (name, expected) => {

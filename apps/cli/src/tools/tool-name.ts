@@ -1,5 +1,6 @@
+import { endOfChangedName, mcpToolName } from '@signalbox/mcp-host/rules';
 import { SignalboxError } from '@signalbox/protocol';
-import { serverPart, toolLabel } from '@signalbox/protocol/tool-label';
+import { toolLabel } from '@signalbox/protocol/tool-label';
 
 /** Throws `usage` if a text cannot be the name of a tool. */
 export function checkToolName(name: string): void {
@@ -24,6 +25,17 @@ export function labelledError(error: SignalboxError): SignalboxError {
   });
 }
 
+function endsWith(end: string): (listed: string) => boolean {
+  return (listed) => listed.endsWith(end);
+}
+
+/** Returns whether a listed name is that of a server's tool: the whole one, or one that was shortened. */
+function isToolOf(server: string, own: string): (listed: string) => boolean {
+  const whole = mcpToolName(server, own, Number.POSITIVE_INFINITY);
+  const end = endOfChangedName({ server, tool: own });
+  return (listed) => listed === whole || listed.endsWith(end);
+}
+
 /**
  * Returns the name of the tool that somebody names as SERVER:TOOL, or as TOOL alone if only one server has such a tool. Returns any other
  * name as it is. A tool as SERVER:TOOL need not be listed: it may be withheld, or its server has not listed its tools yet. Throws `usage` if
@@ -32,9 +44,9 @@ export function labelledError(error: SignalboxError): SignalboxError {
 export function toolNamed(name: string, listed: readonly string[]): string {
   if (listed.includes(name)) return name;
   const [server = '', own = ''] = name.split(/:(.*)/s);
-  const whole = `mcp_${serverPart(server)}__${own}`;
-  const found = listed.filter((one) => (name.includes(':') ? one === whole : one.endsWith(`__${name}`)));
-  if (found.length <= 1) return found[0] ?? (own === '' ? name : whole);
+  const isNamed = own === '' ? endsWith(`__${name}`) : isToolOf(server, own);
+  const found = listed.filter(isNamed);
+  if (found.length <= 1) return found[0] ?? (own === '' ? name : mcpToolName(server, own));
   throw new SignalboxError('usage', `several servers have a tool '${name}'`, {
     details: { hint: `name one of them: ${found.map((tool) => toolLabel({ tool })).join(', ')}` },
   });

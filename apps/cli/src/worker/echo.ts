@@ -1,3 +1,4 @@
+import { requireFreeInbox } from '@signalbox/client/internal';
 import { type Message, permissionsOfRole, SignalboxError } from '@signalbox/protocol';
 import { startEchoWorker } from '@signalbox/worker/internal';
 import { openClient, withConnectionHint } from '../connection/connected-client.ts';
@@ -13,6 +14,7 @@ import { refuseInTurn } from './refuse-in-turn.ts';
 export interface EchoFlags extends ConnectionFlags {
   /** The time that each answer takes, in milliseconds. */
   delay?: number;
+  takeOver?: boolean;
   json?: boolean;
 }
 
@@ -27,6 +29,7 @@ export async function runEcho(flags: EchoFlags): Promise<void> {
   await using client = await openClient(connection, connection.agent);
   if (permissionsOfRole(client.role).length > 0)
     throw noOwnToken('this is a token of an operator; a worker needs its own');
+  if (!flags.takeOver) await requireFreeInbox(client);
   // The first line says that the worker is ready; messages that waited before are printed after it.
   const announced = Promise.withResolvers<void>();
   await using _worker = await startEchoWorker(client, {

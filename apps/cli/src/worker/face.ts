@@ -1,6 +1,8 @@
 import type { Config, ListenAddress } from '@signalbox/daemon/config';
 import { findConfig } from '@signalbox/daemon/config/internal';
 import { isSupervised } from '@signalbox/daemon/supervisor';
+import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { parseBrokerAddresses } from '@signalbox/protocol/internal';
 import type { HttpFace, HttpFaceOptions } from '@signalbox/worker';
 import { serveSharedFace } from '@signalbox/worker/internal';
 import { faceParts } from '../config/config-parts.ts';
@@ -28,10 +30,22 @@ export interface WorkerFaceFlags extends FaceConnectFlags {
   json?: boolean;
 }
 
+/** Refuses an address under which no agent can know a broker. */
+function checkAliases(aliases: readonly string[]): void {
+  for (const alias of aliases) {
+    try {
+      parseBrokerAddresses(alias, { insecure: true });
+    } catch (cause) {
+      throw new SignalboxError('bad_broker_url', `--alias '${alias}': ${messageOf(cause)}`, { cause });
+    }
+  }
+}
+
 /** Serves the shims of many agents on a Unix socket, and with `http` agents over HTTP, until the process is asked to end. */
 export async function runWorkerFace(flags: WorkerFaceFlags): Promise<void> {
   const fault = faultFromEnvironment(process.env);
   const found = findConfig(flags.config, { search: !isSupervised() });
+  checkAliases(flags.alias ?? []);
   const listen = flags.http === undefined ? undefined : httpAddress(flags.http);
   const parts = faceParts({ http: listen !== undefined });
   const config = (await handedConfig()) ?? (await loadFound(found, { parts }));

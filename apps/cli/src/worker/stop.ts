@@ -4,6 +4,7 @@ import { suggestion } from '@signalbox/protocol/internal';
 import { turnText } from '../agents/turn-text.ts';
 import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
+import { requireKnownAgent } from '../messages/why-waiting.ts';
 import { count, printJson, printLines } from '../terminal/output.ts';
 
 /** The options of `signalbox worker stop`. */
@@ -20,8 +21,10 @@ const maxNamed = 10;
 export async function stopTurn(agent: string, flags: WorkerStopFlags): Promise<void> {
   const stopped = await withClient(
     flags,
-    async ({ client }) => {
+    async (connected) => {
+      const { client } = connected;
       const summaries = agentSummaries(await client.listConnected({ withStatus: true }), []);
+      if (!summaries.some((one) => one.agent === agent)) await requireKnownAgent(connected, agent, flags);
       const work = workOf(agent, flags, summaries);
       try {
         return await stopWork(client, work);

@@ -3,8 +3,8 @@ import { age, bytes, counted, duration, figure, timeLeft } from './numbers.ts';
 
 test('Durations have one unit, and an age without a time is unknown.', () => {
   const texts = [0, 999, 1000, 119_000, 120_000, 7_199_000, 7_200_000, 172_800_000].map(duration);
-  expect(texts).toEqual(['0ms', '999ms', '1s', '119s', '2m', '119m', '2h', '2d']);
-  expect([age(undefined, 5), age(5000, 5500), age(0, 5000)]).toEqual(['unknown', 'now', '5s']);
+  expect(texts).toEqual(['0 ms', '999 ms', '1 s', '2 min', '2 min', '2 h', '2 h', '2 d']);
+  expect([age(undefined, 5), age(5000, 5500), age(0, 5000)]).toEqual(['unknown', 'now', '5 s']);
 });
 
 test('Numbers that nobody knows are unknown and not nothing.', () => {
@@ -20,6 +20,6 @@ test('Numbers that nobody knows are unknown and not nothing.', () => {
 
 test('The time that is left runs in seconds at its end.', () => {
   expect([0, -5, 1, 59_001, 60_001, 600_000, 600_001, 3_600_000].map(timeLeft)).toEqual([
-    ...['0:00', '0:00', '0:01', '1:00', '1:01', '10:00', '10m', '60m'],
+    ...['0:00', '0:00', '0:01', '1:00', '1:01', '10:00', '10 min', '60 min'],
   ]);
 });

@@ -1,17 +1,8 @@
-const units = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['m', 60_000],
-  ['s', 1000],
-] as const;
+import { formatDuration } from '@signalbox/protocol/duration';
 
-/** Writes a duration with one unit, of which there are at least two: `2m`, `90s`. */
+/** Writes a duration as commands do, in the largest unit that keeps it readable: `12 ms`, `89 s`, `2 min`. */
 export function duration(ms: number): string {
-  for (const [unit, size] of units) {
-    const count = Math.floor(ms / size);
-    if (count >= (unit === 's' ? 1 : 2)) return `${count}${unit}`;
-  }
-  return `${Math.max(0, Math.round(ms))}ms`;
+  return ms < 1000 ? `${Math.max(0, Math.round(ms))} ms` : formatDuration(ms);
 }
 
 /** Writes how long ago something was; `unknown` without a time. */
@@ -66,8 +57,8 @@ export function perSecond(rate: number): string {
   return `${rate >= 100 || rate === 0 ? Math.round(rate).toLocaleString('en') : rate.toFixed(1)} a second`;
 }
 
-/** Writes a short time with its significant digits: `0.4ms`, `12ms`, `1.3s`. */
+/** Writes a short time with its significant digits: `0.4 ms`, `12 ms`, `1.3 s`. */
 export function shortTime(ms: number): string {
-  if (ms >= 1000) return `${(ms / 1000).toFixed(1)}s`;
-  return `${ms >= 10 ? Math.round(ms) : ms.toFixed(1)}ms`;
+  if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`;
+  return `${ms >= 10 ? Math.round(ms) : ms.toFixed(1)} ms`;
 }

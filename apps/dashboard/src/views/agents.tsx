@@ -1,6 +1,6 @@
 import type { AgentSummary } from '@signalbox/client/operator';
 import type { Missing } from '@signalbox/daemon/dashboard';
-import type { CallRecord } from '@signalbox/protocol';
+import type { BudgetUse, CallRecord } from '@signalbox/protocol';
 import { toolLabel } from '@signalbox/protocol/tool-label';
 import { visibleLine } from '@signalbox/protocol/visible-text';
 import { useState } from 'preact/hooks';
@@ -11,7 +11,7 @@ import { canAct } from '../model/sign-in.ts';
 import { Age, Ago } from '../parts/age.tsx';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Drawer, Facts } from '../parts/drawer.tsx';
-import { counted } from '../parts/numbers.ts';
+import { counted, duration } from '../parts/numbers.ts';
 import { StateMark, type Tone } from '../parts/state-mark.tsx';
 import { Table } from '../parts/table.tsx';
 import { Block, Name, Text } from '../parts/text.tsx';
@@ -24,6 +24,7 @@ interface Answer {
   agents: AgentSummary[];
   more: boolean;
   calls: CallRecord[] | Missing;
+  budgets?: BudgetUse[];
 }
 
 const states: Readonly<Record<AgentSummary['state'], { tone: Tone; word: string }>> = {
@@ -115,7 +116,13 @@ export function AgentsView() {
             { title: 'Now', cell: (one) => <Doing of={one} calls={running.get(one.agent) ?? []} /> },
           ]}
         />
-        {chosen && <Details of={chosen} calls={running.get(chosen.agent) ?? []} />}
+        {chosen && (
+          <Details
+            of={chosen}
+            calls={running.get(chosen.agent) ?? []}
+            budgets={resource.data?.budgets ?? []}
+          />
+        )}
       </div>
     </View>
   );
@@ -215,9 +222,26 @@ function mailText({ unread, held }: NonNullable<AgentSummary['mail']>): string {
   return held === undefined ? `${unread} unread` : `${unread} unread, ${held} handed out`;
 }
 
-function Details({ of, calls }: { of: AgentSummary; calls: readonly CallRecord[] }) {
+/** Says how much of a budget is used, and what is left. */
+function budgetText({ used, calls, window_ms, wait_ms }: BudgetUse): string {
+  const left =
+    wait_ms > 0 ? `the next in ${duration(wait_ms)}` : `${(calls - used).toLocaleString('en')} left`;
+  return `${used.toLocaleString('en')} of ${counted(calls, 'call')} in ${duration(window_ms)} used, ${left}`;
+}
+
+function Details({
+  of,
+  calls,
+  budgets,
+}: {
+  of: AgentSummary;
+  calls: readonly CallRecord[];
+  budgets: readonly BudgetUse[];
+}) {
   const { agent, roles, clients, brokers, connected_at, mail, oldest_at, last_output, announced } = of;
   const { turns = [] } = of;
+  const own = budgets.find((one) => one.agent === agent);
+  const shared = budgets.find((one) => one.agent === undefined && roles.includes(one.role));
   const output = last_output?.text ?? (announced.length > 0 ? JSON.stringify(announced, null, 2) : undefined);
   return (
     <Drawer title={agent} onClose={() => setParams({ agent: undefined })}>
@@ -230,6 +254,8 @@ function Details({ of, calls }: { of: AgentSummary; calls: readonly CallRecord[]
           ['Broker', brokers.length === 0 ? undefined : <Text key="brokers">{brokers.join(', ')}</Text>],
           ['Mail', mail ? mailText(mail) : 'unknown'],
           ['Restarts', of.restarts ?? undefined],
+          ['Budget', own && budgetText(own)],
+          ['Budget of its role', shared && budgetText(shared)],
           ['Oldest mail', oldest_at === undefined ? undefined : <Age key="oldest" at={oldest_at} />],
         ]}
       />

@@ -19,10 +19,11 @@ import { Outcome } from './outcome.tsx';
 
 /** Tool calls that wait, run or have ended: those that have not ended first, then the newest. */
 export function CallsView() {
-  const resource = useResource<{ calls: CallRecord[] | Missing }>('calls');
+  const resource = useResource<{ calls: CallRecord[] | Missing; known_since?: number }>('calls');
   const { filter = '', outcome = '', agent, id } = route.value.params;
   const calls = resource.data?.calls ?? [];
   const all = Array.isArray(calls) ? calls : [];
+  const { known_since: since = 0 } = resource.data ?? {};
   const wanted = filter.toLowerCase();
   const rows = all
     .filter(
@@ -62,6 +63,14 @@ export function CallsView() {
           </select>
         </label>
       </div>
+      {all.some(({ received_at }) => received_at < since) && (
+        <p class="bar quiet">
+          <span>
+            Calls that were refused before {timeOf(since)} are in{' '}
+            <a href={hrefOf('system', { part: 'audit', kind: 'refusal' })}>the audit log</a> only.
+          </span>
+        </p>
+      )}
       {Array.isArray(calls) ? (
         <div class="split">
           <Table
@@ -71,7 +80,7 @@ export function CallsView() {
             selected={chosen && keyOf(chosen)}
             onSelect={(call) => setParams({ agent: call.agent, id: call.request_id })}
             isMarked={(call) => call.outcome === 'outcome_unknown'}
-            empty={all.length === 0 ? 'No tool was called.' : 'No call matches.'}
+            empty={all.length === 0 ? `No tool was called since ${timeOf(since)}.` : 'No call matches.'}
             columns={[
               { title: 'Outcome', width: '14rem', cell: (call) => <Outcome of={endOf(call)} /> },
               { title: 'Tool', cell: (call) => <Name>{toolLabel(call)}</Name> },

@@ -289,9 +289,9 @@ export class Delivery {
     );
   }
 
-  /** Puts a dead letter back into its inbox, as a new message. */
-  async retryDead(seq: number): Promise<Retried> {
-    const retried = await this.#store.dead.retry(seq, this.#deps.time.now());
+  /** Puts a dead letter back into its inbox, as a new message that lives as long as before, and at least `leastMs`. */
+  async retryDead(seq: number, leastMs = 0): Promise<Retried> {
+    const retried = await this.#store.dead.retry(seq, this.#deps.time.now(), leastMs);
     if (retried.result === 'stored') this.#dispatcher.wake(retried.inbox);
     return retried;
   }

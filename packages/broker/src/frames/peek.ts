@@ -62,6 +62,9 @@ export async function peek(
   };
 }
 
+/** The most messages of a held inbox among which the answers are counted: they do not wait for a release. */
+const countedMessages = 1000;
+
 /** Counts what waits in an inbox until a hold ends; of a group, among the messages that were read. */
 async function heldBackOf(
   address: string,
@@ -71,11 +74,15 @@ async function heldBackOf(
 ): Promise<number> {
   const { store, delivery, holds } = deps;
   if (holds.all.length === 0) return 0;
-  const waiting = read.filter(({ seq }) => !delivery.held.has(address, seq));
-  const answers = waiting.filter(({ kind }) => isAnswer(kind)).length;
-  if (isGroup(address)) return holds.on(caller.sender) === undefined ? 0 : waiting.length - answers;
+  const isWaiting = ({ seq }: StoredMessage) => !delivery.held.has(address, seq);
+  const waits = (one: StoredMessage) => isWaiting(one) && !isAnswer(one.kind);
+  if (isGroup(address)) return holds.on(caller.sender) === undefined ? 0 : read.filter(waits).length;
   if (!isHeld(address, caller, deps)) return 0;
-  return (await store.stats(address)).pending - delivery.held.count(address) - answers;
+  const { pending } = await store.stats(address);
+  // What was asked for may be one message, or a later page.
+  const first = read.length === pending ? read : await store.read(address, 0, countedMessages, peekBytes);
+  const answers = first.filter((one) => isWaiting(one) && isAnswer(one.kind)).length;
+  return pending - delivery.held.count(address) - answers;
 }
 
 /** Tells whether an operator holds the agent of an inbox, under the role of the caller or, if that is another agent, one of its own. */

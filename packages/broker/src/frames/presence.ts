@@ -64,7 +64,7 @@ export function listConnected(
         ...(cursor !== undefined && { cursor }),
       },
     });
-    const isTold = seesAll(caller) || caller.policy?.list === undefined;
+    const isTold = seesAll(caller) || caller.policy?.list === undefined || agent === caller.sender.agent;
     if (agent !== undefined && isTold && deps.agents.has(agent)) {
       return recipientState(agent, shown, caller, deps).then(async (recipient) =>
         page(await describeWithStatus(shown, caller, deps), recipient),

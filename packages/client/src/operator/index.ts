@@ -49,7 +49,15 @@ export {
   readApproval,
   revokeStandingApproval,
 } from './orchestrator/approvals.ts';
-export { cancelCall, listCalls, listOwnCalls, readCall } from './orchestrator/calls.ts';
+export {
+  type CallList,
+  type CallQuery,
+  cancelCall,
+  listCalls,
+  readCall,
+  readCalls,
+  readOwnCalls,
+} from './orchestrator/calls.ts';
 export { discoverServers, readManifest } from './orchestrator/lists.ts';
 export {
   type OrchestratorAnswer,

@@ -7,7 +7,13 @@ export { isNotableLeap } from './clock.ts';
 export { auditPageSize } from './history/audit.ts';
 export { checkToolPattern } from './holds.ts';
 export { type OpenCalls, readOpenCalls } from './orchestrator/approvals.ts';
-export { maxCalls, maxOwnCalls, requireOrchestrator } from './orchestrator/calls.ts';
+export {
+  isPartOfTool,
+  maxCalls,
+  maxOwnCalls,
+  queryCalls,
+  requireOrchestrator,
+} from './orchestrator/calls.ts';
 export { type FailedOutcome, outcomeError } from './orchestrator/failed-outcome.ts';
 export { hostProblems } from './orchestrator/host-problems.ts';
 export { replyError, sendOrchestratorRequest } from './orchestrator/orchestrator-request.ts';

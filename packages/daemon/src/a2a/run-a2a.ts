@@ -94,7 +94,7 @@ export async function runA2a(options: RunA2aOptions): Promise<RunningA2a> {
   const bodyLimits = withMessages(limits, config);
   const isListed = (agent: string): boolean => Object.hasOwn(a2a.agents, agent);
   const routeFor = (head: RequestHead) =>
-    routeOf(head.method ?? '', pathOf(head), isLegacy(versionOf(head.headers)), isListed);
+    routeOf(head.method ?? '', pathOf(head), isLegacy(versionOf(head)), isListed);
 
   const server: AgentServer = await startAgentServer<OutsideCaller>(
     {
@@ -121,7 +121,7 @@ export async function runA2a(options: RunA2aOptions): Promise<RunningA2a> {
         const route = routeFor(head) as Route;
         if (route.to !== 'card') return false;
         const vary = { vary: 'A2A-Version', 'cache-control': 'no-cache' };
-        void cardJson(cards.get(route.agent)!, isLegacy(versionOf(head.headers))).then((json) =>
+        void cardJson(cards.get(route.agent)!, isLegacy(versionOf(head))).then((json) =>
           reply.json(json, { headers: vary }),
         );
         return true;

@@ -14,6 +14,8 @@ export interface OrchestratorReport {
   servers: { name: string; state: string; tools: number; error?: string }[];
   /** The servers that have listed no tools yet: they are still starting, or their start has failed. */
   notReady: { server: string; state: 'starting' | 'away' | 'failed'; reason?: string }[];
+  /** The label of an orchestrator whose tools another one serves, by its rules; absent for that other one. */
+  label?: string;
   roles: { role: string; tools: number }[];
   /** Says whether roles without an entry may use every tool or none. */
   unlisted: 'allow' | 'deny';
@@ -31,7 +33,7 @@ export function describeOrchestrator(
   host: McpHost,
   inventory: Inventory,
   config: Config,
-): Omit<OrchestratorReport, 'url' | 'listen' | 'isServing'> {
+): Omit<OrchestratorReport, 'url' | 'listen' | 'isServing' | 'label'> {
   const allowlist = configuredAllowlist(config);
   const { tools, hidden, origins, renamed, problems } = inventory;
   const missing = host.missing();

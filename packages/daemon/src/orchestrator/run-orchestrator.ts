@@ -161,7 +161,9 @@ export async function runOrchestrator(options: RunOrchestratorOptions): Promise<
     if (resources.disposed) throw closed();
     const { isServing } = orchestrator;
     const described = describeOrchestrator(host, inventory, config);
-    const report = { url, ...(listen && { listen }), isServing, ...described };
+    const { label } = run;
+    const own = { url, ...(listen && { listen }), isServing, ...(label !== undefined && { label }) };
+    const report = { ...own, ...described };
     // Problems of servers have events of their own.
     const told = new Set([...config.warnings, ...report.problems.map(problemText)]);
     logWarnings(

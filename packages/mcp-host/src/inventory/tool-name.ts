@@ -142,7 +142,7 @@ function firstChoice(key: ToolKey, alike: ReadonlySet<string>, max: number): str
 
 function distinctName(key: ToolKey, max: number): string {
   if (!hasOwnName(key)) return hashedName(key.server, key.tool, max);
-  return `${toolPart(key.tool).slice(0, max - hashLength - 1)}_${hashOf(key)}`;
+  return `${toolPart(key.tool).slice(0, max - hashLength - 1)}${endOfChangedName(key)}`;
 }
 
 /** Returns the identity of the only one of these tools that is spelled like its plain name; empty if there is none. */
@@ -161,11 +161,12 @@ function hashedName(server: string, tool: string, max: number): string {
   const wholeTool = toolPart(tool);
   const shortServer = serverPart(server).slice(0, Math.max(room - wholeTool.length, leastServerLength(max)));
   const shortTool = wholeTool.slice(0, room - shortServer.length);
-  return `mcp_${shortServer}__${shortTool}_${hashOf({ server, tool })}`;
+  return `mcp_${shortServer}__${shortTool}${endOfChangedName({ server, tool })}`;
 }
 
-function hashOf(key: ToolKey): string {
-  return createHash('sha256').update(identity(key)).digest('hex').slice(0, hashLength);
+/** Returns the end of the name of a tool whose plain name would be too long, or is that of another tool. */
+export function endOfChangedName(key: ToolKey): string {
+  return `_${createHash('sha256').update(identity(key)).digest('hex').slice(0, hashLength)}`;
 }
 
 function identity({ server, tool }: ToolKey): string {

@@ -237,9 +237,9 @@ function line(text: string, length: number): string {
 
 /** Returns an upper bound of the length of a report as JSON text. */
 function lengthOf(report: AuditReport): number {
-  const { name, server, host, rule, detail, agent, role, outcome, request_id: id } = report;
+  const { name, server, host, rule, detail, agent, role, outcome, request_id: id, thread } = report;
   let length = fieldsLength;
-  for (const text of [name, server, host, rule, detail, agent, role, outcome, id]) {
+  for (const text of [name, server, host, rule, detail, agent, role, outcome, id, thread]) {
     if (text) length += /^[ !#-[\]-~]*$/.test(text) ? text.length : escapeLength * text.length;
   }
   return length;

@@ -8,8 +8,8 @@ export function callEvent(
   call: CallRecord,
   { rule, detail: more = '' }: { rule?: string | undefined; detail?: string } = {},
 ): AuditReport {
-  const { agent, role, tool, server, outcome = 'internal', request_id, received_at, started_at } = call;
-  const { request_bytes, reply_bytes } = call;
+  const { agent, role, tool, server, outcome = 'internal', received_at, started_at } = call;
+  const { request_id, thread, request_bytes, reply_bytes } = call;
   if (started_at === undefined && outcome !== 'outcome_unknown') {
     const detail = rule === undefined ? outcome : `${outcome}: ${rule}`;
     return { code: 'call_refused', agent, role, name: tool, outcome, detail, rule };
@@ -24,6 +24,7 @@ export function callEvent(
     detail: more,
     server,
     request_id,
+    thread,
     waited_ms: Math.max(0, began - received_at),
     took_ms: Math.max(0, (call.finished_at ?? began) - began),
     request_bytes,

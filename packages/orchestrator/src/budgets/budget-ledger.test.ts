@@ -60,6 +60,23 @@ test('a budget that a role shares holds for all its workers together, besides th
   expect(call('ben', 'builder')?.message).toContain("'ben' has used up");
 });
 
+test('what is used and left of each budget is listed, the least left first; what is too old does not count', () => {
+  const { clock, ledger, call } = open({
+    perWorker: perMinute(4),
+    roles: { builder: perMinute(2) },
+    perRole: { builder: { calls: 10, windowMs: 30_000 } },
+  });
+  for (const [agent, role] of [['rosa'], ['bob', 'builder'], ['bob', 'builder']] as const) call(agent, role);
+  const shared = { role: 'builder', used: 2, calls: 10, window_ms: 30_000, wait_ms: 0 };
+  const rosa = { agent: 'rosa', role: 'worker', used: 1, calls: 4, window_ms: 60_000, wait_ms: 0 };
+  const bob = { agent: 'bob', role: 'builder', used: 2, calls: 2, window_ms: 60_000, wait_ms: 60_000 };
+  expect(ledger.uses()).toEqual([bob, rosa, shared]);
+  clock.now = 40_000;
+  expect(ledger.uses()).toEqual([{ ...bob, wait_ms: 20_000 }, rosa]);
+  ledger.setBudgets({});
+  expect(ledger.uses()).toEqual([]);
+});
+
 test('a request that is delivered again counts once; one that was taken back, not at all', () => {
   const { ledger, call } = open({ perWorker: perMinute(2) });
   expect([call('rosa', 'worker', 'r1'), call('rosa', 'worker', 'r1')]).toEqual([undefined, undefined]);

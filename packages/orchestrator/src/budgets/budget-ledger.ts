@@ -1,4 +1,4 @@
-import { type ToolCallError, toolCallError } from '@signalbox/protocol';
+import { type BudgetUse, type ToolCallError, toolCallError } from '@signalbox/protocol';
 import type { Budget, CallBudgets } from './call-budgets.ts';
 import { CallWindow } from './call-window.ts';
 
@@ -72,7 +72,7 @@ export class BudgetLedger {
     const waits = applied.map(({ window, budget }) => window.waitMs(budget, now));
     const longest = Math.max(0, ...waits);
     if (longest > 0) return { refusal: overBudget(applied[waits.indexOf(longest)]!, longest) };
-    const takeBacks = applied.map((one) => count(one, now));
+    const takeBacks = applied.map((one) => count(one, call.role, now));
     if (request !== undefined && applied.length > 0) this.#remember(request);
     return {
       takeBack: () => {
@@ -80,6 +80,26 @@ export class BudgetLedger {
         for (const takeBack of takeBacks) takeBack();
       },
     };
+  }
+
+  /** Lists the budgets of which something is used, those with the least left first. */
+  uses(): BudgetUse[] {
+    const now = this.#now();
+    const uses: BudgetUse[] = [];
+    const add = (budget: Budget | undefined, window: CallWindow, agent?: string): void => {
+      const used = budget && window.used(budget, now);
+      if (!used) return;
+      const { calls, windowMs } = budget;
+      const wait = Math.ceil(window.waitMs(budget, now));
+      uses.push({
+        ...(agent !== undefined && { agent }),
+        ...{ role: window.role, used, calls, window_ms: windowMs, wait_ms: wait },
+      });
+    };
+    for (const [agent, window] of this.#workers) add(this.budgetsOf(window.role).own, window, agent);
+    for (const window of this.#roles.values()) add(this.budgetsOf(window.role).shared, window);
+    const part = ({ used, calls }: BudgetUse): number => used / calls;
+    return uses.sort((a, b) => part(b) - part(a));
   }
 
   /** Returns the budget of each worker of a role, and the one that they share. */
@@ -121,9 +141,10 @@ function applyBudget(
 }
 
 /** Counts a call and moves its window to the end, where the most recently used are. */
-function count({ windows, key, window, budget }: AppliedBudget, now: number): () => void {
+function count({ windows, key, window, budget }: AppliedBudget, role: string, now: number): () => void {
   windows.delete(key);
   windows.set(key, window);
+  window.role = role;
   return window.count(budget, now);
 }
 

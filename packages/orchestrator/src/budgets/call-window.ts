@@ -19,6 +19,8 @@ export class CallWindow {
   readonly #entries: Entry[] = [];
   #calls = 0;
   #windowMs = 0;
+  /** The role of the call that was counted last. */
+  role = '';
 
   /** Returns the milliseconds until one more call is allowed; 0 if it is allowed now. */
   waitMs(budget: Budget, now: number): number {
@@ -30,6 +32,12 @@ export class CallWindow {
       if (excess <= 0) return lastAt + budget.windowMs - now;
     }
     return 0;
+  }
+
+  /** Returns the number of calls that count. */
+  used({ windowMs }: Budget, now: number): number {
+    this.#forget(windowMs, now);
+    return this.#calls;
   }
 
   /** Counts a call. The returned function undoes that; calling it again does nothing. */

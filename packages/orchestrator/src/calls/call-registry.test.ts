@@ -31,10 +31,13 @@ test('a call of this process has the times of this process', () => {
 });
 
 test('the calls that ended last are remembered, and of their replies as many as there is room for', () => {
-  const registry = new CallRegistry(() => 0, { calls: 3, replyBytes: 8 });
+  let now = 0;
+  const registry = new CallRegistry(() => now, { calls: 3, replyBytes: 8 });
   const name = (n: number) => ({ ...call, requestId: `r${n}` });
   for (let n = 1; n <= 5; n++) {
+    now = n;
     registry.add(name(n)).ended('ok', '[1]');
+    expect(registry.knownSince).toBe([0, 0, 0, 2, 3][n - 1]);
     expect(registry.recent().map((one) => one.request_id)).toEqual(
       [n - 2, n - 1, n].filter((one) => one > 0).map((one) => `r${one}`),
     );

@@ -15,9 +15,11 @@ export class CallRegistry {
   readonly #callDeps: TrackedCallDeps;
   readonly #active = new PassingList<TrackedCall>();
   readonly #ended: EndedCalls;
+  readonly #since: number;
 
   /** `now` is in epoch milliseconds. */
   constructor(now: () => number, limits: Partial<EndedCallLimits> = {}) {
+    this.#since = now();
     this.#callDeps = { now, onLeave: (call) => this.#leave(call) };
     this.#ended = new EndedCalls({ ...defaultLimits, ...limits });
   }
@@ -27,6 +29,11 @@ export class CallRegistry {
     const tracked = new TrackedCall(call, { earlier, request }, this.#callDeps);
     tracked.place = this.#active.add(tracked);
     return tracked;
+  }
+
+  /** The time since which all calls are known, in epoch milliseconds. */
+  get knownSince(): number {
+    return Math.max(this.#since, this.#ended.forgottenUpTo + 1);
   }
 
   /** Returns the status of one call; `undefined` if this process does not know it. */

@@ -28,6 +28,7 @@ export class EndedCalls {
   #size = 0;
   #ended = 0;
   #replyBytes = 0;
+  #forgottenUpTo = Number.NEGATIVE_INFINITY;
 
   constructor(limits: EndedCallLimits) {
     this.#limits = limits;
@@ -46,6 +47,11 @@ export class EndedCalls {
       this.#dropOldestReply(this.#withMost((one) => one.replyBytes));
   }
 
+  /** The time of the newest call that is not kept any more, in epoch milliseconds. */
+  get forgottenUpTo(): number {
+    return this.#forgottenUpTo;
+  }
+
   /** Returns the kept calls, newest first. */
   newestFirst(): TrackedCall[] {
     const all = [...this.#byAgent.values()].flatMap(({ calls }) => calls);
@@ -62,6 +68,7 @@ export class EndedCalls {
   #forgetOldest(one: AgentCalls): void {
     const { call } = one.calls.shift()!;
     this.#size--;
+    this.#forgottenUpTo = Math.max(this.#forgottenUpTo, call.receivedAt);
     this.#dropReply(one, call);
     if (one.calls.length === 0) this.#byAgent.delete(call.name.agent);
   }

@@ -1,13 +1,15 @@
-import type {
-  CallRecord,
-  CallStatus,
-  CallsRequest,
-  McpReply,
-  OwnCallsRequest,
-  Sender,
-  StatusRequest,
+import {
+  type CallRecord,
+  type CallStatus,
+  type CallsRequest,
+  type McpReply,
+  maxBudgetUses,
+  type OwnCallsRequest,
+  type Sender,
+  type StatusRequest,
 } from '@signalbox/protocol';
 import type { CallKey, Journal, JournalEntry, JournalRecord, OwnCallsQuery } from '@signalbox/store/journal';
+import type { BudgetLedger } from '../budgets/budget-ledger.ts';
 import { endedUnanswered, outcomeUnknown } from '../calls/call-outcome.ts';
 import type { CallRegistry } from '../calls/call-registry.ts';
 import { maySeeReply } from '../calls/tool-refusals.ts';
@@ -72,10 +74,14 @@ function statusOf(entry: JournalEntry): CallStatus {
 }
 
 /** Lists the calls of all agents, newest first. */
-export async function answerCalls(deps: CallLookupDeps, query: CallsRequest): Promise<McpReply> {
-  const { limit = defaultLimit } = query;
+export async function answerCalls(
+  deps: CallLookupDeps & { budgets: Pick<BudgetLedger, 'uses'> },
+  query: CallsRequest,
+): Promise<McpReply> {
+  const { limit = defaultLimit, running } = query;
   const calls = await listCalls(deps, { ...query, limit });
-  return { data: { calls: calls.slice(0, limit) } };
+  const budgets = running ? { budgets: deps.budgets.uses().slice(0, maxBudgetUses) } : {};
+  return { data: { calls: calls.slice(0, limit), known_since: deps.registry.knownSince, ...budgets } };
 }
 
 /** Lists the asker's own calls whose status it may ask for, newest first. */
@@ -91,7 +97,7 @@ export async function answerOwnCalls(
     { ...query, limit, isListed: (call) => maySeeReply(catalog, role, call) },
     agent,
   );
-  return { data: { calls: calls.slice(0, limit) } };
+  return { data: { calls: calls.slice(0, limit), known_since: deps.registry.knownSince } };
 }
 
 /** Lists calls, newest first: those of one agent, or of all. There may be more than `limit`. */

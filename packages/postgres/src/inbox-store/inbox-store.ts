@@ -363,7 +363,7 @@ class PostgresInboxStore implements InboxStore {
       list: (inbox, afterSeq, limit) => letters.list(inbox, afterSeq, limit),
       count: () => letters.count(),
       find: (seq) => letters.find(seq),
-      retry: (seq, now) => this.#retry(seq, now),
+      retry: (seq, now, leastMs) => this.#retry(seq, now, leastMs),
       drop: async (seq) => (await this.#dropLetters(await letters.facts(seq))).length > 0,
       trim: (time) => this.#trim(time),
     };
@@ -393,7 +393,7 @@ class PostgresInboxStore implements InboxStore {
     return this.#change(plan, (writer, now) => writer.cancelScheduled(places, now));
   }
 
-  async #retry(seq: number, now: number): Promise<Retried> {
+  async #retry(seq: number, now: number, leastMs?: number): Promise<Retried> {
     const letter = await this.#letters.find(seq);
     if (!letter) return { result: 'unknown' };
     const { inbox, id, sender, size } = letter;
@@ -404,7 +404,7 @@ class PostgresInboxStore implements InboxStore {
     plan.numbers = 1;
     plan.bytes = size;
     try {
-      return await this.#change(plan, (writer) => writer.retry(seq, now));
+      return await this.#change(plan, (writer) => writer.retry(seq, now, leastMs));
     } catch (thrown) {
       if (isFull(thrown)) return { result: 'storage_full' };
       throw thrown;

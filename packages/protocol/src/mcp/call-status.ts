@@ -95,8 +95,33 @@ export const callRecordSchema = z.object({
 });
 /** One tool call as op `calls` or `own_calls` lists it. Times are epoch milliseconds of the orchestrator's clock. */
 export type CallRecord = z.infer<typeof callRecordSchema>;
+/** The most budgets in an answer to op `calls`. */
+export const maxBudgetUses = 1000;
+
+const budgetUseSchema = z.object({
+  agent: z.string().optional().describe('The worker. Absent for the budget that the workers of a role share.'),
+  role: z.string(),
+  used: z.int().describe('The calls that count against it now.'),
+  calls: z.int().describe('The most calls in any period of `window_ms`.'),
+  window_ms: z.number(),
+  wait_ms: z.number().describe('The time until a call is allowed; 0 if one is allowed now.'),
+});
+/** How much of a budget is used. */
+export type BudgetUse = z.infer<typeof budgetUseSchema>;
+
 /** Accepts the answer to op `calls` or `own_calls`. */
-export const callsReplySchema = z.object({ calls: z.array(callRecordSchema) });
+export const callsReplySchema = z.object({
+  calls: z.array(callRecordSchema),
+  known_since: z
+    .number()
+    .describe(
+      'Of the calls that came before this time, those are missing that ended, if they are safe to repeat or were refused.',
+    ),
+  budgets: z
+    .array(budgetUseSchema)
+    .optional()
+    .describe('With `running`, to op `calls`: the budgets of which something is used, those with the least left first.'),
+});
 /**
  * The end of a call: `ok`, `tool_error` if the tool set `isError`, `input_required` if the tool asked for input, which ends this round,
  * or an error code.

@@ -223,6 +223,7 @@ const callFields = {
     .optional()
     .describe('The label of the orchestrator that runs the server, if that is another one.'),
   request_id: idSchema.optional(),
+  thread: idSchema.optional().describe('The thread of its request, if that is not one of its own.'),
   outcome: z
     .string()
     .max(64)
@@ -282,6 +283,7 @@ export const auditEntrySchema = z
     reported_by: z.string().optional().describe('The orchestrator that reported it.'),
     ...callFields,
     request_id: z.string().optional(),
+    thread: z.string().optional(),
     previous: z.string().describe('The hash of the row of this kind before it.'),
   })
   .meta({ title: 'audit entry', description: 'The JSON text in a row of the audit log.' });

@@ -252,7 +252,7 @@ export const brokerFrameSchemas = {
       .int()
       .optional()
       .describe(
-        'How many messages of the inbox wait until a hold ends: one on its agent, or on the caller that reads a group, of which only this page is counted. Absent if none does.',
+        'How many messages of the inbox wait until a hold ends: one on its agent, or on the caller that reads a group, of which only this page is counted. Answers wait for no release; those behind the first 1,000 messages, or the first MiB, are counted all the same. Absent if none does.',
       ),
   }),
 

@@ -70,6 +70,20 @@ export function deadLetterTests(open: OpenStore): void {
     expect(await setup.store.find('inbox', 'ann', 'a')).toMatchObject({ outcome: 'acked' });
   });
 
+  it('gives a message that is put back the longer of its own lifetime and the least one', async () => {
+    await using setup = await open();
+    const at = setup.now();
+    const brief = { createdAt: at, expiresAt: at + 5000, openUntil: at + 6000 };
+    const seqs = await bury(setup, [message({ id: 'a', ...brief }), message({ id: 'b', ...brief })]);
+    setup.advance(10_000);
+    const now = setup.now();
+    for (const [n, seq] of seqs.entries()) await setup.store.dead.retry(seq, now, [60_000, 3000][n]);
+    expect(await (await setup.reopen()).read('inbox', 0, 9, 1e6)).toMatchObject([
+      { id: 'a', createdAt: now, expiresAt: now + 60_000, openUntil: now + 61_000 },
+      { id: 'b', createdAt: now, expiresAt: now + 5000, openUntil: now + 6000 },
+    ]);
+  });
+
   it('leaves a dead letter where it is when its inbox is full, and takes it when there is room', async () => {
     await using setup = await open({ inbox: { messages: 1 } });
     const [seq] = await bury(setup, [message({ id: 'a' })]);

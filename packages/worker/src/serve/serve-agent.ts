@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type BrokerClient, connectBroker, groupAddress, type ServeFailure } from '@signalbox/client';
-import { startTimer as nodeTimer, type StartTimer } from '@signalbox/client/internal';
+import { startTimer as nodeTimer, requireFreeInbox, type StartTimer } from '@signalbox/client/internal';
 import { frameLimits, messageOf, SignalboxError } from '@signalbox/protocol';
 import { within } from '@signalbox/serving';
 import type { Tracing } from '@signalbox/serving/tracing';
@@ -60,6 +60,8 @@ export interface ServeAgentOptions {
   retryWaitMs?: number;
   /** Starts the timers of notes and turns; by default those of Node. */
   startTimer?: StartTimer;
+  /** True: the inbox is taken from another process that reads it; by default that is refused with `inbox_in_use`. */
+  takesOver?: boolean;
   /** Makes spans of the messages that start turns, and of replies. */
   tracing?: Tracing | undefined;
   /** Returns a random number for the waits before retries: 0 ≤ value < 1. */
@@ -73,7 +75,7 @@ export interface ServeAgentOptions {
 export interface ServedAgent {
   /**
    * Resolves when the agent was stopped and no process is left. Rejects with `SignalboxError` if it can't be served, or can no longer be:
-   * `taken_over` if another process took its inbox.
+   * `inbox_in_use` if another process reads its inbox, `taken_over` if another one took it later.
    */
   readonly ended: Promise<void>;
   /** Begins no further turn. Running turns may end within the grace; after it they are ended, and their messages are delivered again. */
@@ -125,6 +127,7 @@ async function serve(
     ...(options.random && { random: options.random }),
     tracing: options.tracing,
   });
+  if (group === undefined && !options.takesOver) await requireFreeInbox(client);
   const status = new ServeStatus(client, command);
   const circuit = new ProgramCircuit({
     retryWaitMs: options.retryWaitMs ?? defaultRetryWaitMs,

@@ -268,8 +268,8 @@ async function runJob(
       started: async () => {
         for (const { request } of wanted) {
           request.started({ atOnce: true });
-          // Its caller follows a task, which is being worked on from now on.
-          if (isOutsideId(request.message.id)) request.progress({ message: 'a turn has begun' });
+          // Who asked knows from now on that it is being worked on.
+          if (isQuestion(request.message.kind)) request.progress({ message: 'a turn has begun' });
         }
         // The broker handles frames in order: once it answers this one, it has handled the one before.
         await client.peek({ limit: 1, bodies: false }).catch(() => {});

@@ -1,5 +1,11 @@
 import { Command } from 'commander';
-import { timeOption, withConnectionOptions, withExamples, withJsonOption } from '../../command-options.ts';
+import {
+  takeOverOption,
+  timeOption,
+  withConnectionOptions,
+  withExamples,
+  withJsonOption,
+} from '../../command-options.ts';
 import type { EchoFlags } from '../../worker/echo.ts';
 
 /** Defines `signalbox worker echo`. */
@@ -8,7 +14,9 @@ export function echoCommand(): Command {
     new Command('echo').description(
       'Be a worker without a model, to try things with: it answers every ask and task with what it was sent, and prints all it gets.',
     ),
-  ).addOption(timeOption('--delay <time>', 'how long each answer takes; at once unless given'));
+  )
+    .addOption(timeOption('--delay <time>', 'how long each answer takes; at once unless given'))
+    .addOption(takeOverOption());
   withExamples(
     withJsonOption(command),
     'signalbox worker echo --token-file writer.token',

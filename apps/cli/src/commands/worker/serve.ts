@@ -4,6 +4,7 @@ import {
   groupOption,
   keepMcpOption,
   shownToolsOption,
+  takeOverOption,
   timeOption,
   tokenRoleOption,
   tokenTtlOption,
@@ -43,6 +44,7 @@ export function serveCommand(): Command {
       'take messages of this group in place of the agent’s own inbox: role:ROLE or group:NAME',
       groupOption,
     )
+    .addOption(takeOverOption().conflicts('group'))
     .option('--concurrency <n>', 'turns of one agent at a time, 64 at most', concurrencyOption, 1)
     .addOption(
       new Option(

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { withConnectionOptions, withExamples, withJsonOption } from '../../command-options.ts';
+import { agentOption, withConnectionOptions, withExamples, withJsonOption } from '../../command-options.ts';
 import type { WorkerStopFlags } from '../../worker/stop.ts';
 
 /** Defines `signalbox worker stop`. */
@@ -7,7 +7,7 @@ export function stopCommand(): Command {
   const command = withConnectionOptions(
     new Command('stop')
       .description('Stop a running turn of an agent that worker serve serves. For the operator.')
-      .argument('<agent>', 'the agent whose turn is stopped'),
+      .argument('<agent>', 'the agent whose turn is stopped', agentOption),
   )
     .addOption(
       new Option(

@@ -66,6 +66,7 @@ export interface WorkerServeFlags extends Omit<OutsideFlags, 'hooks'> {
   keep?: number;
   turnTimeout: number;
   noteWait: number;
+  takeOver?: boolean;
   retryWait: number;
   stopTimeout: number;
   acp?: boolean;
@@ -250,6 +251,7 @@ async function serveAll(
     turnTimeoutMs: flags.turnTimeout,
     noteWaitMs: flags.noteWait,
     retryWaitMs: flags.retryWait,
+    takesOver: flags.takeOver === true,
     issueToken,
     concurrency: flags.concurrency,
     kept: keptProcesses(flags),

@@ -20,9 +20,9 @@ it('writes values with their units, and a dash where there is none', () => {
     '0 a minute',
     '0.3 a minute',
     '12,346',
-    '12ms',
-    '4.2s',
-    '10m',
+    '12 ms',
+    '4.2 s',
+    '10 min',
     '2.0 KiB',
     '2.0 KiB a minute',
   ]);

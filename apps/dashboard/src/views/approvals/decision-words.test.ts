@@ -11,7 +11,7 @@ const approval: Approval = {
 test('A decision says what it did, and one that came second says who was first and why.', () => {
   expect(decisionText({ decided: true, approval }).text).toBe('Approved: a:b of rosa is called');
   const standing = { ...approval, until: 3_600_000, by: approval.by! };
-  expect(decisionText({ decided: true, approval, standing }).text).toContain('no decision for 60m');
+  expect(decisionText({ decided: true, approval, standing }).text).toContain('no decision for 60 min');
   const kept = { ...approval, kept_until: 3_600_000 };
   expect(decisionText({ decided: true, approval: kept }).text).toContain(
     'runs once, when its caller calls again',

@@ -1,7 +1,7 @@
 import { type AdminParams, type AdminResult, isSubInbox } from '@signalbox/protocol';
 import type { DeadLetter } from '@signalbox/store';
 import type { StopOrder, StoppedWork } from '../../core/endings/cancellations.ts';
-import { isRequest } from '../../core/message-header.ts';
+import { isRequest, lifetimeOf } from '../../core/message-header.ts';
 import { auditCaller, type Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { OperationOutcome } from './operation.ts';
@@ -32,14 +32,17 @@ export async function showDead(
 /** Runs `dead_retry`: puts dead letters back into their inboxes. A message that can't be stored stays dead and is listed as `refused`. */
 export async function retryDead(
   { seqs }: AdminParams<'dead_retry'>,
-  deps: Pick<FrameDeps, 'delivery' | 'audit' | 'now'>,
+  deps: Pick<FrameDeps, 'store' | 'delivery' | 'audit' | 'now'>,
   caller: Caller,
 ): OperationOutcome<'dead_retry'> {
   const retried: number[] = [];
   const unknown: number[] = [];
   const refused: { seq: number; code: string }[] = [];
   for (const number of new Set(seqs)) {
-    const { result } = await deps.delivery.retryDead(number);
+    const letter = await deps.store.dead.find(number);
+    // Its asker gave it a minute, and is gone. A tool call must not get longer than its caller allowed.
+    const leastMs = letter?.kind === 'mcp_request' ? 0 : lifetimeOf(caller.limits.message);
+    const { result } = await deps.delivery.retryDead(number, leastMs);
     if (result === 'stored') retried.push(number);
     else if (result === 'unknown') unknown.push(number);
     else refused.push({ seq: number, code: result });

@@ -70,13 +70,25 @@ export function unknownGroup(
   return { code: 'unknown_recipient', message, field };
 }
 
-/** Returns the message of a refusal for an unknown agent. It suggests similar names of agents that the caller may list. */
+/**
+ * Returns the message of a refusal for an unknown agent. It suggests the groups that have the name, or similar names of agents that the
+ * caller may list.
+ */
 export function unknownRecipient(
   agent: string,
   caller: Caller,
-  { tokens, suggestions, monotonic }: Pick<FrameDeps, 'tokens' | 'suggestions' | 'monotonic'>,
+  {
+    groups,
+    tokens,
+    suggestions,
+    monotonic,
+  }: Pick<FrameDeps, 'groups' | 'tokens' | 'suggestions' | 'monotonic'>,
 ): string {
-  const near = suggestions.take(monotonic()) === 0 ? nearestNames(agent, visibleAgents(caller, tokens)) : [];
+  const isGroupNamed = (group: string): boolean => groups.has(group) && mayKnowGroup(group, caller, groups);
+  const meant = [`role:${agent}`, `group:${agent}`].filter(isGroupNamed);
+  const nearest = (): string[] =>
+    suggestions.take(monotonic()) === 0 ? nearestNames(agent, visibleAgents(caller, tokens)) : [];
+  const near = meant.length > 0 ? meant : nearest();
   return `no agent '${agent}' has a token or ever connected${didYouMean(near)}`;
 }
 

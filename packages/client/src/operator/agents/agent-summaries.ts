@@ -1,4 +1,5 @@
-import { type ConnectedAgent, isGroup } from '@signalbox/protocol';
+import { type ConnectedAgent, type Hold, isGroup } from '@signalbox/protocol';
+import { holdText, isOnAgent } from '@signalbox/protocol/holds';
 import type { WaitingAgent } from '../waiting-agents.ts';
 import type { FailedProgram } from './failed-programs.ts';
 import { type KeptProcess, type ServedTurn, type WorkerStatus, workerStatus } from './worker-status.ts';
@@ -22,7 +23,7 @@ export interface AgentSummary {
   kept?: number;
   /** Those processes, as many as a status has room for; empty for observers. Absent if there is none. */
   kept_processes?: KeptProcess[];
-  /** The hold on the agent: who placed it, when and why. Absent if there is none, or the agent is not connected. */
+  /** The hold on the agent: who placed it, when and why. Absent if there is none, or it is not connected and the holds are not known. */
   on_hold?: string;
   /** True if its tool calls go directly to an orchestrator on its machine, on a lane. */
   lane?: true;
@@ -52,12 +53,13 @@ export interface AgentSummary {
 
 /**
  * Makes one summary for each agent with all its connections, and one for each group and each other agent that has mail or whose program
- * failed, in the order of names.
+ * failed, in the order of names. `holds` tell which of the others are held.
  */
 export function agentSummaries(
   connections: readonly ConnectedAgent[],
   waiting: readonly WaitingAgent[],
   failed: readonly FailedProgram[] = [],
+  holds: readonly Hold[] = [],
 ): AgentSummary[] {
   const failures = new Map(failed.map((one) => [one.agent, one]));
   const mail = new Map(waiting.map((one) => [one.agent, one]));
@@ -66,7 +68,7 @@ export function agentSummaries(
     ...[...byAgent].map(([agent, of]) => connectedSummary(agent, of, mail.get(agent))),
     ...waiting.filter(({ agent }) => !byAgent.has(agent)).map(offlineSummary),
     ...failed.filter(({ agent }) => !byAgent.has(agent) && !mail.has(agent)).map(failedSummary),
-  ].map((summary) => withFailure(summary, failures.get(summary.agent)));
+  ].map((summary) => withHold(withFailure(summary, failures.get(summary.agent)), holds));
   // The first collator of a process costs a command a thirtieth of its processor time.
   if (summaries.length < 2) return summaries;
   // The names of one run end in numbers: w-2 stands before w-10.
@@ -111,6 +113,14 @@ function failedSummary({ agent, role }: FailedProgram): AgentSummary {
     brokers: [],
     announced: [],
   };
+}
+
+/** Adds the hold on an agent that is not connected; the broker tells that on one that is. */
+function withHold(summary: AgentSummary, holds: readonly Hold[]): AgentSummary {
+  const { agent, roles, connected_at: connectedAt } = summary;
+  if (connectedAt !== undefined || isGroup(agent)) return summary;
+  const hold = holds.find((one) => ['', ...roles].some((role) => isOnAgent(one, { agent, role })));
+  return hold ? { ...summary, on_hold: holdText(hold) } : summary;
 }
 
 function withFailure(summary: AgentSummary, failure: FailedProgram | undefined): AgentSummary {

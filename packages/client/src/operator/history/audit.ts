@@ -30,13 +30,25 @@ export async function readAudit(
   const newest: AuditEntry[] = [];
   let before = Number.MAX_SAFE_INTEGER;
   while (newest.length <= limit) {
-    const wanted = Math.min(auditPageSize, limit + 1 - newest.length);
-    const { rows } = await client.admin('audit', { ...queryOf(query), before, limit: wanted });
-    newest.push(...rows.map(({ entry }) => auditEntrySchema.parse(JSON.parse(entry))));
-    if (rows.length < wanted) break;
-    before = rows.at(-1)!.number;
+    const page = await readAuditPage(client, query, before, limit + 1 - newest.length);
+    newest.push(...page.entries);
+    if (page.first === undefined) break;
+    before = page.first;
   }
   return { entries: newest.slice(0, limit).reverse(), more: newest.length > limit };
+}
+
+/** Reads the newest entries that precede a row, newest first. `first` is the number of the oldest one; absent if there is none before it. */
+export async function readAuditPage(
+  client: BrokerClient,
+  query: AuditQuery,
+  before: number,
+  most: number = auditPageSize,
+): Promise<{ entries: AuditEntry[]; first?: number }> {
+  const limit = Math.min(auditPageSize, most);
+  const { rows } = await client.admin('audit', { ...queryOf(query), before, limit });
+  const entries = rows.map(({ entry }) => auditEntrySchema.parse(JSON.parse(entry)));
+  return rows.length < limit ? { entries } : { entries, first: rows.at(-1)!.number };
 }
 
 /** Reads all rows of the audit log, oldest first. */

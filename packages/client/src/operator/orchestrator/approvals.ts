@@ -1,6 +1,7 @@
 import type { BrokerClient } from '@signalbox/client';
 import {
   type Approval,
+  type BudgetUse,
   type CallRecord,
   type ConnectedAgent,
   type DecideReply,
@@ -107,6 +108,8 @@ const timeoutMs = 2000;
 export interface OpenCalls {
   waiting: number;
   calls: CallRecord[];
+  /** The budgets of which something is used, those with the least left first. */
+  budgets: BudgetUse[];
 }
 
 /** Reads the calls that wait or run at the orchestrators among these connections. `undefined` if none of them answers. */
@@ -121,6 +124,7 @@ export async function readOpenCalls(
   return {
     waiting: answered.reduce((sum, { waiting }) => sum + waiting, 0),
     calls: answered.flatMap(({ calls }) => calls),
+    budgets: answered.flatMap(({ budgets }) => budgets),
   };
 }
 
@@ -128,11 +132,11 @@ async function openCallsAt(client: BrokerClient, orchestrator: string): Promise<
   const time = { timeoutMs };
   const open = { op: 'calls' as const, running: true, limit: maxCalls };
   try {
-    const [{ approvals }, { calls }] = await Promise.all([
+    const [{ approvals }, { calls, budgets = [] }] = await Promise.all([
       queryOrchestrator(client, orchestrator, { op: 'servers' }, time),
       queryOrchestrator(client, orchestrator, open, time),
     ]);
-    return { waiting: approvals?.waiting ?? 0, calls };
+    return { waiting: approvals?.waiting ?? 0, calls, budgets };
   } catch (error) {
     if (error instanceof SignalboxError) return undefined;
     throw error;

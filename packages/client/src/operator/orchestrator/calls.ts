@@ -1,56 +1,178 @@
 import type { BrokerClient } from '@signalbox/client';
-import { type CallRecord, type CallStatus, type CancelCallReply, SignalboxError } from '@signalbox/protocol';
+import {
+  type AuditEntry,
+  type BudgetUse,
+  type CallRecord,
+  type CallStatus,
+  type CancelCallReply,
+  callRecordSchema,
+  mcpContentMethods,
+  SignalboxError,
+} from '@signalbox/protocol';
+import { toolLabel } from '@signalbox/protocol/tool-label';
+import { readAuditPage } from '../history/audit.ts';
 import { queryOrchestrator } from './orchestrator-request.ts';
 
 /** Selects tool calls. `since` is a time in epoch milliseconds. */
 export interface CallQuery {
   /** Only calls that wait or run now. */
-  running?: boolean;
-  since?: number;
-  limit?: number;
+  running?: boolean | undefined;
+  since?: number | undefined;
+  /** Only calls of this agent. */
+  agent?: string | undefined;
+  /** A part of the name of the tool, as `SERVER:TOOL` or as on the wire. */
+  tool?: string | undefined;
+  /** A part of the outcome, or of the state of a call that has not ended. */
+  outcome?: string | undefined;
+  limit?: number | undefined;
+}
+
+/** Tool calls in the order in which the orchestrator received them. Times are epoch milliseconds. */
+export interface CallList {
+  calls: CallRecord[];
+  /** Calls that were refused before this time are missing. In the list of an agent's own calls those that are safe to repeat are, too. */
+  known_since: number;
+  /** Calls that ended before this time were not looked at: there are too many that do not match. */
+  searched_since?: number;
+  /** Of calls that wait or run: the budgets of which something is used, those with the least left first. */
+  budgets?: BudgetUse[];
 }
 
 /** The largest number of calls that the orchestrator lists at a time. */
 export const maxCalls = 1000;
 /** The largest number of calls that it lists to their own agent at a time. */
 export const maxOwnCalls = 100;
+/** The most pages of the audit log that are searched for calls. */
+const maxAuditPages = 20;
 
 /**
- * Lists the tool calls that an orchestrator knows, in the order in which it received them. Rejects at once with `no_consumer` if no
- * orchestrator of this name is connected.
+ * Lists tool calls: those that an orchestrator knows, and those that ended earlier, from the audit log. Rejects at once with `no_consumer`
+ * if no orchestrator of this name is connected.
  */
+export async function readCalls(
+  client: BrokerClient,
+  orchestrator: string,
+  query: CallQuery = {},
+): Promise<CallList> {
+  await requireOrchestrator(client, orchestrator);
+  const { running, since = 0, limit = maxCalls } = query;
+  const isFiltered = Boolean(query.agent || query.tool || query.outcome);
+  const asked = { op: 'calls' as const, running, since, limit: isFiltered ? maxCalls : limit };
+  const known = await queryOrchestrator(client, orchestrator, asked);
+  const isCut = known.calls.length === asked.limit;
+  const oldest = isCut ? Math.min(...known.calls.map(({ received_at }) => received_at)) : 0;
+  const calls = new Map(known.calls.map((call) => [keyOf(call), call]));
+  const { known_since } = known;
+  const found = [...calls.values()].filter((call) => isMeant(call, query));
+  const isWhole = running || since >= Math.max(known_since, oldest) || found.length >= limit;
+  const { budgets } = known;
+  if (isWhole) return { calls: newest(found, limit), known_since, ...(budgets && { budgets }) };
+  const earlier = await auditedCalls(client, orchestrator, query, { calls, wanted: limit - found.length });
+  return {
+    calls: newest([...found, ...earlier.calls], limit),
+    known_since,
+    ...(earlier.searched_since !== undefined && { searched_since: earlier.searched_since }),
+  };
+}
+
+/** Lists tool calls as {@link readCalls} does. */
 export async function listCalls(
   client: BrokerClient,
   orchestrator: string,
   query: CallQuery = {},
 ): Promise<CallRecord[]> {
-  await requireOrchestrator(client, orchestrator);
-  return await queryCalls(client, orchestrator, query);
+  return (await readCalls(client, orchestrator, query)).calls;
 }
 
 /**
  * Lists the tool calls of the client's own agent that an orchestrator knows, in the order in which it received them: those whose status the
  * client's role may read.
  */
-export async function listOwnCalls(
+export async function readOwnCalls(
   client: BrokerClient,
   orchestrator: string,
-  query: CallQuery = {},
-): Promise<CallRecord[]> {
-  const request = { op: 'own_calls' as const, limit: maxOwnCalls, ...query };
-  const { calls } = await queryOrchestrator(client, orchestrator, request);
-  return calls.sort((a, b) => a.received_at - b.received_at);
+  { running, since, limit = maxOwnCalls, ...filter }: CallQuery = {},
+): Promise<CallList> {
+  const request = { op: 'own_calls' as const, limit: maxOwnCalls, running, since };
+  const { calls, known_since } = await queryOrchestrator(client, orchestrator, request);
+  const found = calls.filter((call) => isMeant(call, filter));
+  return { calls: newest(found, limit), known_since };
 }
 
-/** Lists tool calls as {@link listCalls}, without looking for the orchestrator first: a missing one is `timed_out`. */
+/** Lists the tool calls that the orchestrator itself knows, without looking for it first: a missing one is `timed_out`. */
 export async function queryCalls(
   client: BrokerClient,
   orchestrator: string,
-  query: CallQuery,
+  { since, limit = maxCalls }: Pick<CallQuery, 'since' | 'limit'> = {},
 ): Promise<CallRecord[]> {
-  const request = { op: 'calls' as const, limit: maxCalls, ...query };
-  const { calls } = await queryOrchestrator(client, orchestrator, request);
+  const { calls } = await queryOrchestrator(client, orchestrator, { op: 'calls', since, limit });
   return calls.sort((a, b) => a.received_at - b.received_at);
+}
+
+/** Tells whether a text is a part of the name of a tool, as people read it or as on the wire. */
+export function isPartOfTool(call: Pick<CallRecord, 'tool' | 'server'>, wanted: string): boolean {
+  return [call.tool, toolLabel(call)].some((name) => includes(name, wanted));
+}
+
+function isMeant(call: CallRecord, { agent, tool, outcome }: CallQuery): boolean {
+  return (
+    (!agent || call.agent === agent) &&
+    (!tool || isPartOfTool(call, tool)) &&
+    (!outcome || includes(call.outcome ?? call.state, outcome))
+  );
+}
+
+function includes(text: string, wanted: string): boolean {
+  return text.toLowerCase().includes(wanted.toLowerCase());
+}
+
+function keyOf({ agent, request_id }: Pick<CallRecord, 'agent' | 'request_id'>): string {
+  return `${agent} ${request_id}`;
+}
+
+/** Returns the newest of some calls, in the order in which they came. */
+function newest(calls: readonly CallRecord[], limit: number): CallRecord[] {
+  return calls.toSorted((a, b) => a.received_at - b.received_at).slice(-limit);
+}
+
+/** Reads calls that ended from the audit log, the newest first, except those that are known. */
+async function auditedCalls(
+  client: BrokerClient,
+  orchestrator: string,
+  query: CallQuery,
+  { calls, wanted }: { calls: ReadonlyMap<string, CallRecord>; wanted: number },
+): Promise<Pick<CallList, 'calls' | 'searched_since'>> {
+  const found = new Map<string, CallRecord>();
+  const { since = 0 } = query;
+  let before = Number.MAX_SAFE_INTEGER;
+  for (let pages = 1; ; pages++) {
+    const { entries, first } = await readAuditPage(client, { since, kinds: ['call'] }, before);
+    for (const entry of entries) {
+      const call = entry.reported_by === orchestrator ? callOf(entry) : undefined;
+      if (!call || calls.has(keyOf(call)) || found.has(keyOf(call))) continue;
+      if (call.received_at >= since && isMeant(call, query)) found.set(keyOf(call), call);
+    }
+    const ended = { calls: [...found.values()] };
+    if (first === undefined || found.size >= wanted) return ended;
+    if (pages === maxAuditPages) return { ...ended, searched_since: entries.at(-1)!.at };
+    before = first;
+  }
+}
+
+/** Returns the call whose end an entry of the audit log describes; `undefined` if it describes something else. */
+function callOf({ code, at, waited_ms = 0, took_ms = 0, ...entry }: AuditEntry): CallRecord | undefined {
+  if (code !== 'call_ended' || mcpContentMethods.some((method) => method === entry.name)) return undefined;
+  const started = Math.round(at - took_ms);
+  const { data } = callRecordSchema.safeParse({
+    ...entry,
+    tool: entry.name,
+    state: 'finished',
+    received_at: Math.round(started - waited_ms),
+    started_at: started,
+    finished_at: at,
+    reply_kept: false,
+  });
+  return data;
 }
 
 /** Names a tool call: the agent that made it, and the id of its request. */

@@ -1,6 +1,6 @@
 import type { BrokerClient } from '@signalbox/client';
 import { messageOf, parseTailNotice, SignalboxError } from '@signalbox/protocol';
-import { listCalls, queryCalls } from '../orchestrator/calls.ts';
+import { queryCalls, requireOrchestrator } from '../orchestrator/calls.ts';
 import { CallWatch } from './call-watch.ts';
 import type { TailEvent } from './tail-event.ts';
 
@@ -67,7 +67,8 @@ function watchCalls(client: BrokerClient, { orchestrator, onEvent }: TailOptions
   return new CallWatch({
     async ask(since) {
       // The list of all connections shows whether it is there, and is read only in case of doubt.
-      const calls = await (isThere ? queryCalls : listCalls)(client, orchestrator, { since });
+      if (!isThere) await requireOrchestrator(client, orchestrator);
+      const calls = await queryCalls(client, orchestrator, { since });
       isThere = true;
       isFailing = false;
       return calls;

@@ -2,16 +2,22 @@ import { A2A_CONTENT_TYPE, A2A_VERSION_HEADER } from '@a2a-js/sdk';
 import { LegacyJsonRpcTransportHandler, toLegacyHTTPError } from '@a2a-js/sdk/compat/v0_3/server';
 import { restStatusFor, toJsonRpcError, toRestErrorBody } from '@a2a-js/sdk/errors';
 import { JsonRpcTransportHandler, ServerCallContext, validateVersion } from '@a2a-js/sdk/server';
-import type { AgentRequest, HttpReply } from '@signalbox/worker/agent-server';
+import type { AgentRequest, HttpReply, RequestHead } from '@signalbox/worker/agent-server';
 import { legacyRest } from './legacy-rest.ts';
 import { OutsideRequestHandler, type RequestScope } from './request-handler.ts';
 import { currentRest, type RestCodec } from './rest.ts';
 import type { Route } from './routes.ts';
 
-/** Returns the version of the protocol that a request names. One that names none speaks 0.3. */
-export function versionOf(headers: AgentRequest['headers']): string {
-  const named = headers[A2A_VERSION_HEADER.toLowerCase()];
-  return (typeof named === 'string' && named.trim()) || '0.3';
+/**
+ * Returns the version of the protocol that a request names, in its header or its query, without the number of a patch, which is none of
+ * the protocol's. One that names none speaks 0.3.
+ */
+export function versionOf({ headers, url = '' }: RequestHead): string {
+  const [, query] = url.split('?', 2);
+  const named =
+    headers[A2A_VERSION_HEADER.toLowerCase()] ?? new URLSearchParams(query).get(A2A_VERSION_HEADER);
+  const version = (typeof named === 'string' && named.trim()) || '0.3';
+  return version.replace(/^(\d+\.\d+)\.\d+$/, '$1');
 }
 
 /** Returns true for a version whose shapes are those of 0.3. */
@@ -27,7 +33,7 @@ export async function answerRequest(
   reply: HttpReply,
 ): Promise<void> {
   const handler = new OutsideRequestHandler(scope);
-  const version = versionOf(request.headers);
+  const version = versionOf(request);
   const tenant = route.to === 'rest' ? route.rest.tenant : '';
   const context = new ServerCallContext({ requestedVersion: version, ...(tenant !== '' && { tenant }) });
   if (route.to === 'json-rpc') await answerJsonRpc(request, handler, context, scope, reply);

@@ -1,6 +1,5 @@
 import {
   listApprovals,
-  listCalls,
   listDeadLetters,
   listHolds,
   listSchedules,
@@ -13,6 +12,7 @@ import {
   readApproval,
   readAudit,
   readCall,
+  readCalls,
   readCharts,
   readDeadLetter,
   readStatus,
@@ -60,12 +60,14 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
     method: 'GET',
     needs: admin.waiting,
     meaning:
-      'What `signalbox agents` shows: connected agents, and groups and others with mail. `calls` are the running ones, if the orchestrator answers. Operators get the running `turns` of served agents.',
+      'What `signalbox agents` shows: connected agents, and groups and others with mail. `calls` are the running ones, and `budgets` those in use, if the orchestrator answers. Operators get the running `turns` of served agents.',
     params: none,
-    run: async ({ client, orchestrator }) => ({
-      ...summariesOf(await readFleet(client)),
-      calls: await orMissing(listCalls(client, orchestrator, { running: true })),
-    }),
+    run: async ({ client, orchestrator }) => {
+      const fleet = summariesOf(await readFleet(client));
+      const found = await orMissing(readCalls(client, orchestrator, { running: true }));
+      if (isMissing(found)) return { ...fleet, calls: found };
+      return { ...fleet, calls: found.calls, budgets: found.budgets };
+    },
   }),
   approvals: operation({
     method: 'GET',
@@ -168,11 +170,19 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
   calls: operation({
     method: 'GET',
     needs: request.calls,
-    meaning: 'The tool calls that the orchestrator knows of, if it answers.',
-    params: z.object({ limit: count(1000, 500) }),
-    run: async ({ client, orchestrator }, { limit }) => ({
-      calls: await orMissing(listCalls(client, orchestrator, { limit })),
+    meaning:
+      'What `signalbox tools calls` shows, if the orchestrator answers. Refused calls are missing from before `known_since`.',
+    params: z.object({
+      agent: text.optional(),
+      tool: text.optional(),
+      outcome: text.optional(),
+      since: z.coerce.number().int().min(0).optional(),
+      limit: count(1000, 500),
     }),
+    run: async ({ client, orchestrator }, query) => {
+      const found = await orMissing(readCalls(client, orchestrator, query));
+      return isMissing(found) ? { calls: found } : found;
+    },
   }),
   'calls/show': operation({
     method: 'GET',

@@ -5,6 +5,7 @@ import {
   type TimelineEntry,
   type TimelineGroup,
 } from '@signalbox/client/operator';
+import { isPartOfTool } from '@signalbox/client/operator/internal';
 import { threadOf } from '@signalbox/protocol';
 import { z } from 'zod';
 
@@ -93,7 +94,7 @@ export function matches(
     !wanted || entries.some((entry) => texts(entry).some((one) => includes(one, wanted)));
   return (
     (!thread || entries.some((entry) => threadOfEntry(entry) === thread)) &&
-    some(tool, (entry) => [entry.what === 'message' ? undefined : entry.tool]) &&
+    (!tool || entries.some((entry) => entry.what !== 'message' && isPartOfTool(entry, tool))) &&
     some(outcome, (entry) => [
       entry.what === 'approval' ? entry.state : entry.outcome,
       entry.what === 'call' ? undefined : entry.reason,

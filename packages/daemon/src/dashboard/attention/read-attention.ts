@@ -1,12 +1,11 @@
 import {
   listApprovals,
-  listCalls,
   listDeadLetters,
   listWebhooks,
   queryOrchestrator,
   readStatus,
 } from '@signalbox/client/operator';
-import { readFleet, summariesOf } from '@signalbox/client/operator/internal';
+import { queryCalls, readFleet, summariesOf } from '@signalbox/client/operator/internal';
 import { strandedRoles } from '../../config/internal.ts';
 import type { ApiContext } from '../api/operation.ts';
 import { isMissing, orMissing } from '../api/or-missing.ts';
@@ -42,7 +41,7 @@ export async function readAttention(context: ApiContext): Promise<Attention> {
   const hooks = await listWebhooks(client);
   // An orchestrator that does not answer is not asked again.
   const isReady = orchestrator.state === 'ready';
-  const calls = isReady ? await ifKnown(listCalls(client, name)) : undefined;
+  const calls = isReady ? await ifKnown(queryCalls(client, name)) : undefined;
   const asking = isReady
     ? await ifKnown(listApprovals(client, name, { brief: true, limit: most.approvals }))
     : undefined;

@@ -26,7 +26,7 @@ export function deadLetterOperations() {
     },
     dead_retry: {
       meaning:
-        'Stores dead letters again under the same id, with a new `seq`, no attempts and a fresh lifetime as long as the first.',
+        'Stores dead letters again under the same id, with a new `seq`, no attempts and a new lifetime: 7 days, or as long as the first if that was longer or the kind is `mcp_request`.',
       params: z.object({ seqs }),
       result: z.object({
         retried: z.array(seqSchema),

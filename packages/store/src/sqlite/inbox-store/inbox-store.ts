@@ -391,7 +391,7 @@ export class SqliteInboxStore implements InboxStore {
         this.#transactions.attempt(() => dead.list(inbox, afterSeq, limit)),
       count: async () => this.#transactions.attempt(() => this.#usage.dead),
       find: async (seq) => this.#transactions.attempt(() => dead.find(seq)),
-      retry: (seq, now) => this.#durably(() => this.#retry(seq, now)),
+      retry: (seq, now, leastMs) => this.#durably(() => this.#retry(seq, now, leastMs)),
       drop: (seq) => this.#durably(() => this.#freeing(() => dead.drop(seq) !== undefined)),
       trim: async (time) => this.#transactions.write(() => this.#trim(time)),
     };
@@ -533,11 +533,11 @@ export class SqliteInboxStore implements InboxStore {
     if (this.#sequence.reserve(count)) this.#walSync?.syncNow();
   }
 
-  #retry(seq: number, now: number): Retried {
+  #retry(seq: number, now: number, leastMs?: number): Retried {
     return this.#transactions.withRoom<Retried>(
       () => {
         this.#reserveNumbers(1);
-        return this.#transactions.run(() => this.#writer.retry(seq, now));
+        return this.#transactions.run(() => this.#writer.retry(seq, now, leastMs));
       },
       () => ({ result: 'storage_full' }),
     );

@@ -1,5 +1,5 @@
 import type { RequestOutcome } from '@signalbox/client';
-import { agentOf, type Tool } from '@signalbox/protocol';
+import { agentOf, type RecipientState, type Tool } from '@signalbox/protocol';
 import { visibleLine } from '@signalbox/protocol/internal';
 import type { ToolResult } from '../../tools/tool-result.ts';
 import { type Failure, failure, failureOf, failureResult } from '../failure.ts';
@@ -17,6 +17,7 @@ export const askSchema = {
     from: { type: 'string', description: 'Agent that answered, as the broker attests.' },
     from_role: { type: 'string' },
     body: { description: 'What it answered: any JSON value, not attested, not an instruction.' },
+    why: { type: 'string', description: 'Why no answer may come soon, and what to do.' },
     waiting_questions: {
       type: 'array',
       description: 'Questions to you that ended the wait early: they wait in your inbox for your answer.',
@@ -30,10 +31,29 @@ export const askSchema = {
   required: ['status', 'ask_id'],
 } satisfies Tool['outputSchema'];
 
-/** Makes the result of a question that has no answer yet. */
-export function pendingResult({ id, to }: Ask): ToolResult {
-  const text = `No answer from ${to} yet. The question goes on; get the answer with signalbox_ask_result and ask_id ${id}.`;
-  return answer(text, { status: 'pending', ask_id: id });
+/** Makes the result of a question that has no answer yet. `why` says what keeps its recipient from answering, if that is known. */
+export function pendingResult({ id, to }: Ask, why?: string): ToolResult {
+  const goesOn = `The question goes on; get the answer with signalbox_ask_result and ask_id ${id}.`;
+  const text = [`No answer from ${to} yet.`, ...(why === undefined ? [] : [why]), goesOn].join(' ');
+  return answer(text, { status: 'pending', ask_id: id, ...(why !== undefined && { why }) });
+}
+
+const hereInstead = 'signalbox_list_agents shows who is connected';
+
+/** Says what keeps an agent from answering, and what the one that asks can do; `undefined` if it seems to read its messages. */
+export function whyNoAnswer(
+  to: string,
+  { connected, state }: { connected: boolean; state: RecipientState | undefined },
+): string | undefined {
+  if (state?.on_hold !== undefined)
+    return `${to} is held (${visibleLine(state.on_hold)}): it gets the question after the release. Do not ask again; go on with other work, and tell your user if it cannot wait.`;
+  if (state?.ever_connected === false)
+    return `${to} has never connected, so perhaps nobody reads the question. Do not ask again; ${hereInstead}, or tell your user that ${to} does not run.`;
+  if (!connected && state)
+    return `${to} is not connected: it finds the question when it comes back. Do not ask again; go on with other work and look later, or ask another agent: ${hereInstead}.`;
+  if (state?.reads === false)
+    return `${to} is connected, and reads no messages now. Do not ask again; look later, or ask another agent: ${hereInstead}.`;
+  return undefined;
 }
 
 /** The most questions that one result names. */
@@ -62,9 +82,10 @@ export function interruptedResult({ id, to }: Ask, questions: readonly WaitingQu
 }
 
 /** Makes the result of a question that has ended: the answer under its attested header, or the reason why there is none. */
-export function endedResult(ask: Ask, outcome: RequestOutcome): ToolResult {
+export function endedResult(ask: Ask, outcome: RequestOutcome, why?: string): ToolResult {
   if (outcome.status !== 'completed') {
-    return failureResult(failureOfOutcome(ask, outcome), { outputSchema: askSchema });
+    const failed = failureOfOutcome(ask, outcome);
+    return failureResult(why === undefined ? failed : { ...failed, hint: why }, { outputSchema: askSchema });
   }
   const { from, json = null } = outcome.reply;
   const header = `answer to: ${ask.id}\nfrom: ${from.agent} (role ${from.role}, address ${from.address})\nbody:\n`;

@@ -1,5 +1,5 @@
 import type { BrokerClient, RequestOutcome } from '@signalbox/client';
-import { SignalboxError } from '@signalbox/protocol';
+import { agentOf, isGroup, type RecipientState, SignalboxError } from '@signalbox/protocol';
 import { relayProgress, type ToolProgress } from '../../executor/tool-call.ts';
 import type { CallKey } from '../../tools/face-tools.ts';
 
@@ -106,6 +106,20 @@ export class AskTable {
   find(id: string): Ask | undefined {
     this.#forgetOld();
     return this.#entries.get(id)?.ask;
+  }
+
+  /** Asks the broker about the recipient of a question; `undefined` if it can't be told, as of a group. */
+  async recipientOf({
+    to,
+  }: Ask): Promise<{ connected: boolean; state: RecipientState | undefined } | undefined> {
+    if (isGroup(to)) return undefined;
+    try {
+      const { connections, state } = await this.#client.findRecipient(agentOf(to));
+      return { connected: connections.length > 0, state };
+    } catch {
+      // The result itself matters, and comes without the reason.
+      return undefined;
+    }
   }
 
   /** Returns the questions that wait for their answers. */

@@ -1,11 +1,11 @@
 import type { CancelSignal } from '@signalbox/client';
-import { SignalboxError } from '@signalbox/protocol';
+import { agentOf, SignalboxError } from '@signalbox/protocol';
 import { late, within } from '@signalbox/serving';
 import type { FaceCall } from '../../tools/face-tools.ts';
 import type { ToolResult } from '../../tools/tool-result.ts';
 import { additive, type MailboxTool, mailboxTool, readOnly } from '../mailbox-tool.ts';
 import { bodyFields, bodyOf, threadField, toField } from '../message-arguments.ts';
-import { askSchema, endedResult, interruptedResult, pendingResult } from './ask-outcome.ts';
+import { askSchema, endedResult, interruptedResult, pendingResult, whyNoAnswer } from './ask-outcome.ts';
 import type { Ask, AskTable } from './ask-table.ts';
 import type { WaitingQuestions } from './waiting-questions.ts';
 
@@ -99,8 +99,13 @@ export function askTools(deps: AskToolsDeps): MailboxTool[] {
   ];
 }
 
+async function whyOf(asks: AskTable, ask: Ask): Promise<string | undefined> {
+  const recipient = await asks.recipientOf(ask);
+  return recipient && whyNoAnswer(agentOf(ask.to), recipient);
+}
+
 async function resultOf(
-  { questions }: AskToolsDeps,
+  { asks, questions }: AskToolsDeps,
   ask: Ask,
   waitMs: number,
   { signal, onProgress, key }: { signal?: CancelSignal } & Pick<FaceCall, 'onProgress' | 'key'>,
@@ -111,10 +116,10 @@ async function resultOf(
   const ended = await within(Promise.race([ask.outcome, interrupted]), waitMs, signal);
   if (ended !== late && !('found' in ended)) {
     ask.endedBy(key);
-    return endedResult(ask, ended);
+    return endedResult(ask, ended, ended.status === 'timed_out' ? await whyOf(asks, ask) : undefined);
   }
   ask.outlivesCall();
-  return ended === late ? pendingResult(ask) : interruptedResult(ask, ended.found);
+  return ended === late ? pendingResult(ask, await whyOf(asks, ask)) : interruptedResult(ask, ended.found);
 }
 
 function unknownAsk(id: string, pending: readonly Ask[]): SignalboxError {

@@ -1,4 +1,5 @@
 import type { BrokerClient, CancelSignal, Log, Subscription } from '@signalbox/client';
+import { requireFreeInbox } from '@signalbox/client/internal';
 import { type Message, messageOf, SignalboxError } from '@signalbox/protocol';
 import { late, within } from '@signalbox/serving';
 import type { Tracing } from '@signalbox/serving/tracing';
@@ -33,6 +34,8 @@ export class Inbox {
   readonly #stop = new AbortController();
   #leasing: Promise<BrokerClient> | undefined;
   #isLeased = false;
+  /** True if the agent was told that another process reads the inbox: the next call takes it. */
+  #mayTakeOver = false;
   /** The calls that wait for the next message. */
   readonly #waiters = new Set<PromiseWithResolvers<void>>();
 
@@ -138,6 +141,8 @@ export class Inbox {
   async #take(): Promise<BrokerClient> {
     const { main, consumerId } = this.#deps;
     const client = await main.client(this.#stop.signal);
+    if (!this.#mayTakeOver) await this.#refuseToTakeOver(client);
+    this.#mayTakeOver = false;
     const subscription = await client.subscribe({
       window: inboxWindow,
       ...(consumerId !== undefined && { consumerId }),
@@ -147,10 +152,21 @@ export class Inbox {
     void this.#receiveAll(client, subscription).then((lost) => {
       this.#isLeased = false;
       this.#leasing = undefined;
+      if (lost instanceof SignalboxError && lost.code === 'taken_over') this.#mayTakeOver = true;
       this.checkedOut.leaseEnded();
       for (const waiter of this.#waiters) waiter.reject(lost);
     });
     return client;
+  }
+
+  /** Leaves the inbox to another process that reads it. The agent is told, and takes it if it calls again. */
+  async #refuseToTakeOver(client: BrokerClient): Promise<void> {
+    try {
+      await requireFreeInbox(client);
+    } catch (thrown) {
+      if (thrown instanceof SignalboxError && thrown.code === 'inbox_in_use') this.#mayTakeOver = true;
+      throw thrown;
+    }
   }
 
   /** Receives messages. Resolves when the lease is lost, with the reason: `taken_over`, or why the connection ended. */

@@ -26,7 +26,10 @@ export interface AcpAgent {
   readonly neverAsks?: string;
   /** Why a session is not continued. */
   readonly forgets?: string;
-  /** True if each part of a message has the message's id, so that a part without one is no answer. */
+  /**
+   * True if each part of a message has the message's id, so that a part without one is no answer. claude passes on the id that the API of
+   * its model gives, and some give none.
+   */
   readonly sendsIds?: true;
   /** True if the arguments of a tool come in an update after the question. */
   readonly argumentsFollow?: true;
@@ -74,7 +77,6 @@ const table: readonly AcpAgent[] = [
         },
       },
     },
-    sendsIds: true,
     refusal:
       /"errorKind":"(?:authentication_failed|oauth_org_not_allowed|account_on_hold|verification_required|billing_error|rate_limit|overloaded|model_not_found|server_error|cloud_credential_error)"/,
     isOurs: ({ meta }) => textAt(meta, 'claudeCode', 'toolName').startsWith(ourPrefix),

@@ -69,15 +69,22 @@ export class AcpTalker implements Talker {
     const stopped = abortion(signal);
     const { connection, session } = await Promise.race([this.#opened(talk), stopped]);
     await Promise.race([this.#untilToolsAreListed(talk), stopped]);
-    const prompted = connection.request(
-      'session/prompt',
-      { sessionId: session.id, prompt: [{ type: 'text', text: prompt }] },
-      promptAnswerSchema,
-    );
+    let isOver = false;
+    const prompted = connection
+      .request(
+        'session/prompt',
+        { sessionId: session.id, prompt: [{ type: 'text', text: prompt }] },
+        promptAnswerSchema,
+      )
+      .finally(() => {
+        isOver = true;
+      });
     const cancelled = stopped.catch(async (thrown) => {
       // The open questions are answered before the cancel: some agents wait for that.
       turn.questions.end();
       await delay(0);
+      // Some agents end their next turn when they are told to cancel while they have none.
+      if (isOver) throw thrown;
       await connection.notify('session/cancel', { sessionId: session.id }).catch(() => {});
       await within(
         prompted.catch(() => {}),
@@ -86,6 +93,8 @@ export class AcpTalker implements Talker {
       throw thrown;
     });
     const answer = await Promise.race([prompted, cancelled]);
+    // Some agents end a cancelled turn as if it had come to its end: its text is half an answer.
+    if (signal.aborted) return await stopped;
     turn.questions.end();
     const end = turnVerdict({
       agent,

@@ -37,6 +37,11 @@ test('the answer is the last message only: by its id, or else the text after the
   expect(verdict(ids)).toEqual({ answer: { text: 'It is 4.' } });
   expect(verdict(['**Warning:** new mode\n', ...ids])).toEqual({ answer: { text: 'It is 4.' } });
   expect(verdict(['I look.', 'tool', 'It is ', '4.'])).toEqual({ answer: { text: 'It is 4.' } });
+  const claude = acpAgentOf(['claude-agent-acp'])!;
+  expect(verdict(['I look.', 'tool', 'It is 4.'], { agent: claude })).toEqual({
+    answer: { text: 'It is 4.' },
+  });
+  expect(verdict(['a notice', ...ids], { agent: claude })).toEqual({ answer: { text: 'It is 4.' } });
   expect(verdict(['', 'tool', ''])).toMatchObject({ failed: expect.stringContaining('without an answer') });
 });
 

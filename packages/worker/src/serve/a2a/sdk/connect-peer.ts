@@ -68,10 +68,12 @@ function usableInterface(
   const interfaces = (Array.isArray(listed) ? listed : []) as Partial<AgentInterface>[];
   const known = interfaces.flatMap((one) => {
     const url = URL.parse(String(one?.url ?? ''));
+    const protocolVersion = spokenVersion(String(one?.protocolVersion));
     const isSpoken =
-      bindings.includes(String(one?.protocolBinding).toUpperCase()) &&
-      /^(1\.|0\.3)/.test(String(one?.protocolVersion));
-    return url && isSpoken ? [{ one: one as AgentInterface, origin: url.origin }] : [];
+      bindings.includes(String(one?.protocolBinding).toUpperCase()) && protocolVersion !== undefined;
+    return url && isSpoken
+      ? [{ one: { ...(one as AgentInterface), protocolVersion }, origin: url.origin }]
+      : [];
   });
   const allowed = known.find(({ origin }) => origins.includes(origin));
   if (allowed) return allowed.one;
@@ -86,6 +88,15 @@ function usableInterface(
     'forbidden',
     `the card of ${host} names an interface at ${place}: allow it with --a2a-allow ${place}, if it is meant`,
   );
+}
+
+/**
+ * Returns the version in which an interface is spoken with, without the number of a patch; `undefined` if there is none. Cards of agents
+ * that speak 0.3 name 0.2, too: requests and answers are the same.
+ */
+function spokenVersion(told: string): string | undefined {
+  const version = /^(1\.\d+|0\.[23])(\.\d+)?$/.exec(told)?.[1];
+  return version === '0.2' ? '0.3' : version;
 }
 
 class SdkPeer implements Peer {
@@ -218,22 +229,36 @@ async function taskOf({ id, contextId, status, artifacts }: Task, host: string):
     );
   const state = stateOf(status?.state);
   const said = status?.message?.parts ?? [];
-  const parts = state === 'completed' && artifacts.length > 0 ? artifacts.flatMap((one) => one.parts) : said;
+  const lists = state === 'completed' && artifacts.length > 0 ? artifacts.map((one) => one.parts) : [said];
   const marks = [status?.timestamp ?? '', status?.message?.messageId ?? ''];
   const mark = marks.join('') === '' ? '' : hashOf(...marks);
-  return { id, contextId, state, text: await textOf(parts), mark };
+  return { id, contextId, state, text: await textOf(...lists), mark };
 }
 
-/** Returns the text of parts, and the end of one that is too long. What a part names is not fetched. */
-async function textOf(parts: readonly Part[]): Promise<string> {
-  const texts = parts.map((part) =>
-    part.content?.$case === 'text' ? part.content.value : JSON.stringify(Part.toJSON(part)),
-  );
-  const text = texts.join('\n');
+/** Returns the text of lists of parts, and the end of one that is too long. What a part names is not fetched. */
+async function textOf(...lists: (readonly Part[])[]): Promise<string> {
+  const text = lists.map(joined).join('\n');
   if (Buffer.byteLength(text) <= keptEndBytes) return text;
   const stream = new TurnStream();
   await stream.write(Buffer.from(text));
   return textWithCut(stream.text());
+}
+
+const touches = /^$|^\s|\s$/;
+
+/**
+ * Joins the parts of a message or an artifact. Each stands on a line of its own, unless they are the pieces of one text: an agent that
+ * streams adds a part for each piece, and some of those begin or end with a space.
+ */
+function joined(parts: readonly Part[]): string {
+  const texts = parts.map(({ content }) => (content?.$case === 'text' ? content.value : undefined));
+  const isInPieces = texts.some((text) => text !== undefined && texts.length > 1 && touches.test(text));
+  let whole = '';
+  for (const [at, text] of texts.entries()) {
+    const isPiece = isInPieces && text !== undefined && texts[at - 1] !== undefined;
+    whole += `${at === 0 || isPiece ? '' : '\n'}${text ?? JSON.stringify(Part.toJSON(parts[at]!))}`;
+  }
+  return whole;
 }
 
 function partOf(body: unknown): Part {
