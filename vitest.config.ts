@@ -1,15 +1,19 @@
+import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { CountReporter } from './test/support/count-reporter.ts';
 import { LongFilesFirst } from './test/support/long-files-first.ts';
 
-const conditions = ['@signalbox/source', 'node', 'development|production'];
+// The programs of globalSetup run in the process of vitest itself, and take the sources of packages as the tests do.
+registerHooks({
+  resolve: (name, context, next) =>
+    next(name, { ...context, conditions: ['@signalbox/source', ...context.conditions] }),
+});
+
+// The tests, and the many processes that they start, find their code compiled.
+process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('./node_modules/.cache/compiled', import.meta.url));
 
 export default defineConfig({
-  resolve: { conditions },
-  // The programs of globalSetup run in the process of vitest itself.
-  environments: { __vitest__: { resolve: { conditions, externalConditions: ['@signalbox/source'] } } },
-  ssr: { resolve: { conditions, externalConditions: ['@signalbox/source'] } },
   test: {
     include: [
       'packages/*/src/**/*.test.ts',
@@ -34,12 +38,10 @@ export default defineConfig({
     isolate: false,
     // Most tests wait for other processes: three workers for each of two cores keep the cores busy.
     maxWorkers: 6,
-    // A second run finds its modules transformed.
-    fsModuleCache: true,
+    // Node itself strips the types: the tests take a tenth to a quarter less processor time than with Vite's module runner.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     sequence: { sequencer: LongFilesFirst },
-    // The many processes that the tests start find their code compiled.
     env: {
-      NODE_COMPILE_CACHE: fileURLToPath(new URL('./node_modules/.cache/compiled', import.meta.url)),
       BUNDLED_PACKAGES: fileURLToPath(
         new URL('./node_modules/.cache/packages/bundle/packages.json', import.meta.url),
       ),

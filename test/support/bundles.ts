@@ -3,13 +3,12 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { TestProject } from 'vitest/node';
 
 const weekMs = 7 * 24 * 60 * 60 * 1000;
 
 /** Bundles the command, so that tests start what users start, and the packages for the programs of the tests. */
-export default async function prepare({ config }: TestProject): Promise<void> {
-  const { NODE_COMPILE_CACHE: compiled } = config.env;
+export default async function prepare(): Promise<void> {
+  const { NODE_COMPILE_CACHE: compiled } = process.env;
   const scripts = ['../../scripts/bundle.mjs', '../../scripts/bundle-packages.mjs'];
   const run = promisify(execFile);
   await Promise.all([

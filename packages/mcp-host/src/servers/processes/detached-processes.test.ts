@@ -44,7 +44,8 @@ it.runIf(process.platform === 'linux')(
     // Start times count hundredths of a second, in which a shell may be up.
     const ended = { server: 'files', mark, start: await laterStart(earlier.start) };
     const obedient = await startShell(wait, mark);
-    const stubborn = await startShell("trap '' TERM; echo up; while :; do sleep 1000; done", mark);
+    const stubbornMark = randomUUID();
+    const stubborn = await startShell("trap '' TERM; echo up; while :; do sleep 1000; done", stubbornMark);
     const longer = await startShell(wait, `${mark}0`);
     // The child says that it is there: before its exec it has the environment of its parent.
     const hosted = `${markVariable}=${randomUUID()} sh -c "echo up; exec sleep 1000" & wait`;
@@ -55,7 +56,9 @@ it.runIf(process.platform === 'linux')(
     const all = [earlier, obedient, stubborn, longer, host, terminal];
     const events: HostEvent[] = [];
     try {
-      await new DetachedProcesses(50, (event) => events.push(event)).endThoseOf(ended);
+      const log = (event: HostEvent): void => void events.push(event);
+      await new DetachedProcesses(30_000, log).endThoseOf(ended);
+      await new DetachedProcesses(50, log).endThoseOf({ ...ended, mark: stubbornMark });
       expect(all.map(isRunning)).toEqual([true, false, false, true, true, true]);
       const facts = { event: 'detached_process_ended', server: 'files' };
       expect(events).toEqual(
@@ -64,7 +67,7 @@ it.runIf(process.platform === 'linux')(
           { ...facts, pid: stubborn.pid, program: 'sh', signal: 'SIGKILL' },
         ]),
       );
-      await new DetachedProcesses(50, () => {}).endThoseOf({ ...ended, start: earlier.start });
+      await new DetachedProcesses(30_000, () => {}).endThoseOf({ ...ended, start: earlier.start });
       expect(isRunning(earlier)).toBe(false);
     } finally {
       for (const { child } of all) endGroup(child);
