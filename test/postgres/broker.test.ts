@@ -18,7 +18,7 @@ interface Ready {
 async function configure(
   url: string,
   schema: string,
-  more: { name?: string } = {},
+  more: { name?: string; link?: string } = {},
 ): Promise<
   AsyncDisposable & { args: (data: string) => string[]; env: Record<string, string>; path: string }
 > {
@@ -35,6 +35,10 @@ async function configure(
     env: cleanEnv({ SIGNALBOX_POSTGRES: url }),
     [Symbol.asyncDispose]: () => directory[Symbol.asyncDispose](),
   };
+}
+
+function operatorToken(directory: string): string {
+  return readFileSync(join(directory, 'one', 'operator.token'), 'utf8').trim();
 }
 
 async function operatorOf({ ready }: Daemon): Promise<WireClient> {
@@ -118,6 +122,48 @@ describe.skipIf(serverUrl === undefined)('A broker on PostgreSQL', () => {
         message: expect.stringMatching(/the name 'broker-1' uses it and lives\. .* broker\.store\.name/),
       },
     });
+  });
+
+  it('has a direct connection to another one, says where it has none, and loses nothing when the other one is killed', async () => {
+    await using schema = await testSchema();
+    await using setup = await configure(schema.url, schema.schema, { link: '127.0.0.1:0' });
+    const { env } = setup;
+    const up = (data: string) => startDaemon(['up', '--no-face', ...setup.args(data)], { env });
+    const run = (...args: string[]) => signalbox([...args, ...setup.args('one')], { env });
+    await using one = await up('one');
+    const { url } = (one.ready as { broker: Ready }).broker;
+    await using operator = await connectWire(url, { agent: 'operator', token: operatorToken(setup.path) });
+    const { token } = await admin<{ token: string }>(operator, 'token_issue', {
+      agent: 'bob',
+      role: 'worker',
+    });
+    await using other = await up('two');
+    const linked = async () => {
+      const { broker } = jsonOf(await run('status', '--json')) as { broker: { brokers: object[] } };
+      return broker.brokers.map((found) => ('linked' in found ? found.linked : undefined));
+    };
+    await expect.poll(linked, { timeout: 20_000 }).toEqual([undefined, true]);
+    await using bob = await connectWire((other.ready as { broker: Ready }).broker.url, {
+      agent: 'bob',
+      token,
+    });
+    await subscribe(bob);
+    expect(await send(operator, 'a')).toMatchObject({ type: 'delivered' });
+    await bob.next('message', { id: 'a' });
+    await other.stop('SIGKILL');
+    expect(await send(operator, 'b')).toMatchObject({ type: 'delivered' });
+    await using again = await connectWire(url, { agent: 'bob', token });
+    await subscribe(again);
+    for (const id of ['a', 'b']) await again.next('message', { id });
+    // A broker that nobody reaches.
+    await schema.sql(`WITH ghost AS (
+        INSERT INTO @incarnation SELECT 'ghost', nextval('@incarnation_epoch'), 'owner', now(), now(), now() + interval '1 hour', false, 0
+        RETURNING epoch
+      ) INSERT INTO @broker_state SELECT epoch, '127.0.0.1 1' FROM ghost`);
+    expect((await run('status')).stdout).toContain('ghost (no link)');
+    expect((await run('doctor')).stdout).toMatch(
+      /no direct connection to the broker ghost.*broker\.store\.link/s,
+    );
   });
 
   it('loads the driver only where the configuration names a database', async () => {

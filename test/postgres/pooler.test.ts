@@ -43,13 +43,13 @@ describe.skipIf(serverUrl === undefined)('A PostgreSQL store', () => {
       return (await schema.sql(`SELECT query FROM pg_stat_activity WHERE query LIKE '${channel}'`)).length;
     };
     const open = (broker: string, direct?: string) =>
-      openPostgresStores({ ...schema, url: pooler.url, broker, direct });
+      openPostgresStores({ ...schema, url: pooler.url, broker, direct, link: false });
     await using one = await open('one');
     expect(await listening()).toBe(0);
     await using other = await open('other', schema.url);
     expect(await listening()).toBe(1);
     const heard = Promise.withResolvers<string>();
-    one.cluster.listen({ wake: heard.resolve, freed() {}, lost() {}, cancelled() {}, told() {} });
+    one.cluster.listen({ wake: heard.resolve, came() {}, freed() {}, lost() {}, cancelled() {}, told() {} });
     await one.cluster.take('bob');
     await other.inboxes.commit({ ...none, messages: [{ ...message('a'), inbox: 'bob' }] });
     expect(await heard.promise).toBe('bob');

@@ -1,6 +1,7 @@
 import type { AuditLog, ClusterPort, InboxStore, TokenStore } from '@signalbox/store';
 import { StoreError } from '@signalbox/store/rules';
 import { openPostgresAuditLog, type PostgresAuditLogOptions } from './audit-log.ts';
+import type { LinksOptions } from './cluster/links.ts';
 import { PostgresCluster } from './cluster/postgres-cluster.ts';
 import type { PostgresDatabaseOptions } from './database/database.ts';
 import { restoredEvent } from './declare-restored.ts';
@@ -23,6 +24,11 @@ export interface PostgresStores extends AsyncDisposable {
 export interface PostgresStoresOptions
   extends PostgresDatabaseOptions,
     Omit<PostgresInboxStoreOptions, 'database' | 'cluster' | 'now' | 'monotonic'> {
+  /**
+   * The address at which other brokers reach this one directly, port 0 for any free one; `false` for none. Default: any port of loopback,
+   * for brokers of the same machine.
+   */
+  link?: LinksOptions['listen'] | undefined;
   /** The bytes of each kind of events in the audit log. */
   auditBytes?: PostgresAuditLogOptions['maxBytes'];
   /** Called when the audit log could not be written. */
@@ -35,12 +41,9 @@ export async function openPostgresStores({
   onAuditError: onError,
   ...options
 }: PostgresStoresOptions): Promise<PostgresStores> {
-  const { monotonic, ...rules } = options;
-  if (!brokerNames.pattern.test(options.broker))
-    throw new StoreError(
-      'store_refused',
-      `broker.store.name ${brokerNames.problem}. It is '${options.broker}'.`,
-    );
+  const { monotonic, broker, link: listen = { host: '127.0.0.1', port: 0 }, ...rules } = options;
+  if (!brokerNames.pattern.test(broker))
+    throw new StoreError('store_refused', `broker.store.name ${brokerNames.problem}. It is '${broker}'.`);
   await using opened = new AsyncDisposableStack();
   let restored: string | undefined;
   const mark = options.mark && {
@@ -53,7 +56,7 @@ export async function openPostgresStores({
   const database = opened.use(await openPostgresDatabase({ ...options, mark }));
   const { now = database.now } = options;
   const clocks = { now, ...(monotonic && { monotonic }) };
-  const cluster = opened.use(await PostgresCluster.open(database, options.broker));
+  const cluster = opened.use(await PostgresCluster.open(database, { broker, listen, monotonic }));
   const inboxes = await openPostgresInboxStore({ ...rules, ...clocks, database, cluster });
   const audit = opened.use(
     await openPostgresAuditLog({

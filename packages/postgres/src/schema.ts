@@ -6,7 +6,7 @@ import { statementOf } from './database/statement.ts';
 import { isLockTimeout } from './database/store-errors.ts';
 
 /** The version of the tables. */
-export const schemaVersion = 7;
+export const schemaVersion = 8;
 
 const name = 'text COLLATE "C" NOT NULL';
 
@@ -76,6 +76,8 @@ const incarnationTables = `
  * more than it saves.
  */
 const tables = `
+  -- The secret of the brokers, by which they know each other on links: see cluster/links.ts.
+  INSERT INTO @meta VALUES ('link_secret', gen_random_uuid() || ' ' || gen_random_uuid());
   -- One sequence for all inboxes. Its numbers are drawn while the rows of the inboxes are locked: see inbox-store/batch-loader.ts.
   CREATE SEQUENCE @message_seq;
   -- The sequence of an identity column of an unlogged table would be unlogged, too, and a promoted standby may not be able to read it.
@@ -97,8 +99,9 @@ const tables = `
   ) WITH (fillfactor = 50, ${busy});
   CREATE INDEX ON @presence (incarnation);
   CREATE INDEX ON @presence (agent);
-  -- A broker whose row is gone writes anew what it had in unlogged tables: see cluster/living-brokers.ts.
-  CREATE UNLOGGED TABLE @broker_state (incarnation bigint PRIMARY KEY);
+  -- A broker whose row is gone writes anew what it had in unlogged tables: see cluster/living-brokers.ts. link has the addresses at which
+  -- it takes links, separated by commas; what they speak has the version of the tables.
+  CREATE UNLOGGED TABLE @broker_state (incarnation bigint PRIMARY KEY, link text NOT NULL);
   -- The row that each transaction locks that stores a message in an inbox, or settles one. incarnation is the epoch of the broker which
   -- holds the inbox, or members those of the brokers that share it, and head_seq the highest number that was given to a message of it.
   -- No broker that held it has handed out a message after taken_seq.

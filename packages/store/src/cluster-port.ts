@@ -39,6 +39,8 @@ export interface Claimed {
 export interface ClusterListener {
   /** An inbox of this broker may have messages of which the broker was not told. */
   wake(inbox: string): void;
+  /** Another broker has stored a message in an inbox of this broker, whose earlier messages have numbers up to `after`. */
+  came(inbox: string, message: StoredMessage, after: number): void;
   /** Messages of a shared inbox may be claimed that could not be claimed before: the listed ones, or `any`. */
   freed(inbox: string, seqs: readonly number[] | 'any'): void;
   /** Another broker has taken an inbox. */

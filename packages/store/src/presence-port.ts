@@ -35,6 +35,8 @@ export interface LivingBroker {
   name: string;
   /** The time of its start, in epoch milliseconds of the store's clock. */
   since: number;
+  /** Tells whether this broker has a direct connection to it. Absent for this broker, and where one of both takes no such connections. */
+  isLinked?: boolean;
 }
 
 /** Tells the brokers on one store about each other, and about each other's callers. */

@@ -14,6 +14,7 @@ export async function openTwoShares() {
     const heard: string[] = [];
     const listener: ClusterListener = {
       wake: (inbox) => void heard.push(`wake ${inbox}`),
+      came: (inbox) => void heard.push(`wake ${inbox}`),
       freed: (inbox, seqs) => void heard.push(`freed ${inbox} ${seqs}`),
       lost: (inbox) => void heard.push(`lost ${inbox}`),
       cancelled: (requests) => void heard.push(`cancelled ${requests.map(({ id }) => id)}`),

@@ -13,7 +13,7 @@ import { count } from '../terminal/output.ts';
 import { a2aFindings } from './checks/a2a.ts';
 import { agentFindings, findAgents } from './checks/agents.ts';
 import { authFinding } from './checks/auth.ts';
-import { brokerFinding, damageFindings, type RoundTrip, roundTrip } from './checks/broker.ts';
+import { brokerFinding, damageFindings, linkFindings, type RoundTrip, roundTrip } from './checks/broker.ts';
 import { type ClockFacts, clockFindings } from './checks/clock.ts';
 import { configurationFindings, importFindings } from './checks/configuration.ts';
 import { dataDirectoryFindings, existingParent, isWritable } from './checks/data-directory.ts';
@@ -157,8 +157,8 @@ async function examineRunning(place: Place, reached: ReachedBroker, clock: Clock
   if (client) {
     await checks.run('database', async () => {
       try {
-        const { started_at } = await readStats(client);
-        return await damageFindings(client, started_at);
+        const { started_at, brokers } = await readStats(client);
+        return [...(await damageFindings(client, started_at)), ...linkFindings(brokers)];
       } catch (error) {
         return [onlyOperators(error)];
       }

@@ -62,8 +62,12 @@ function facts(
 /** Returns a row about the brokers on a store; none if there never is another. */
 function brokersFacts({ broker, brokers }: LocatedStatus['broker'], now: number): [string, string][] {
   if (!brokers) return [];
-  const texts = brokers.map(({ name, since }, place) => {
-    const marks = [...(name === broker ? ['this one'] : []), ...(place === 0 ? ['keeps house'] : [])];
+  const texts = brokers.map(({ name, since, linked }, place) => {
+    const marks = [
+      ...(name === broker ? ['this one'] : []),
+      ...(place === 0 ? ['keeps house'] : []),
+      ...(linked === false ? ['no link'] : []),
+    ];
     const about = marks.length > 0 ? ` (${marks.join(', ')})` : '';
     return `${name}${about} for ${formatDuration(Math.max(0, now - since))}`;
   });

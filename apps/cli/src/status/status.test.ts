@@ -166,13 +166,17 @@ function of(...servers: Server[]): LocatedStatus['orchestrator'] {
   return { name: 'tools-1', state: 'ready', servers, approvals: { waiting: 0 }, calls_held: 0 };
 }
 
-test('Where several brokers share the store, a status lists those that live, and which one keeps house.', () => {
+test('Where several brokers share the store, a status lists those that live, and which one keeps house, and to which one there is no link.', () => {
   const { broker } = status();
   const brokers = [
     { name: 'one', since: now - 7_200_000 },
     { name: 'other', since: now - 60_000 },
+    { name: 'third', since: now - 60_000, linked: false },
+    { name: 'fourth', since: now - 60_000, linked: true },
   ];
   const lines = statusLines(status({ broker: { ...broker, broker: 'other', brokers } }), [], now);
-  expect(lines).toContain('brokers       one (keeps house) for 2 h; other (this one) for 60 s');
+  expect(lines).toContain(
+    'brokers       one (keeps house) for 2 h; other (this one) for 60 s; third (no link) for 60 s; fourth for 60 s',
+  );
   expect(statusLines(status(), [], now).join()).not.toContain('keeps house');
 });

@@ -163,6 +163,7 @@ export class Delivery {
     });
     cluster.listen({
       wake: (inbox) => dispatcher.wake(inbox),
+      came: (inbox, message, after) => dispatcher.came(inbox, message, after),
       freed: (inbox, seqs) => dispatcher.freed(inbox, seqs),
       lost: (inbox) => this.subscriptions.lost(inbox),
       told: (_inbox, message) =>

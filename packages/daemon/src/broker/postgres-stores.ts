@@ -11,7 +11,7 @@ import type { Log, LogEvent } from '../log.ts';
 /** Returns the stores in a schema of a PostgreSQL database, for the broker of a data directory. */
 export function postgresStores(
   dataDir: string,
-  { postgres: url, direct, schema, name }: NonNullable<Config['broker']['store']>,
+  { postgres: url, direct, schema, name, link }: NonNullable<Config['broker']['store']>,
   log: Log,
 ): StoresElsewhere {
   return {
@@ -26,6 +26,7 @@ export function postgresStores(
         ...settings,
         url,
         direct,
+        link,
         schema,
         broker: name ?? brokerName(hostname(), id),
         owner,

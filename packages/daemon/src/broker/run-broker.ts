@@ -73,7 +73,7 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
   await checkDataDirectory(dataDir);
   const { journal, token } = orchestratorFiles(dataDir);
   await using opened = new AsyncDisposableStack();
-  const { tls, keepBodies } = config.broker;
+  const { tls, keepBodies, store } = config.broker;
   const files =
     tls && opened.use(await openTlsFiles({ ...tls, onChange: (pair) => broker.setTls(pair), log }));
   const identityProvider = await providerOf(config.auth, log);
@@ -87,7 +87,7 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
     trustedOrigins: config.broker.trustedOrigins,
     socket: config.broker.socket,
     durability: options.durability ?? config.broker.durability,
-    ...(config.broker.store && { stores: postgresStores(dataDir, config.broker.store, log) }),
+    ...(store && { stores: postgresStores(dataDir, { link: { host, port: 0 }, ...store }, log) }),
     metrics: config.broker.metrics,
     hooks: config.hooks,
     schedules: config.schedules,

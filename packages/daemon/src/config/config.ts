@@ -83,7 +83,14 @@ export interface Config {
     data?: string;
     durability: 'full' | 'process';
     /** The database that is used in place of files of the data directory. */
-    store?: { postgres: string; direct?: string; schema: string; name?: string };
+    store?: {
+      postgres: string;
+      direct?: string;
+      schema: string;
+      name?: string;
+      /** The address for other brokers, if it is not a free port beside `listen`. */
+      link?: ListenAddress | false;
+    };
     metrics: 'token' | 'open';
     /** The absolute paths of the certificate and its key. */
     tls?: { cert: string; key: string };
@@ -179,6 +186,8 @@ export function settleConfig(
 ): Config {
   const { broker = {}, orchestrator = {}, worker = {}, roles = {}, capabilities = [] } = document;
   const listen = broker.listen === undefined ? undefined : parseListenAddress(broker.listen);
+  const { link: linkText } = broker.store ?? {};
+  const link = typeof linkText === 'string' ? parseListenAddress(linkText) : linkText;
   const servers = Object.entries(from.servers);
   const { callTimeoutMs, maxProcesses } = orchestrator;
   const http = worker.http === undefined ? undefined : parseListenAddress(worker.http);
@@ -197,6 +206,7 @@ export function settleConfig(
           ...(broker.store.direct !== undefined && { direct: broker.store.direct }),
           schema: broker.store.schema ?? 'signalbox',
           ...(broker.store.name !== undefined && { name: broker.store.name }),
+          ...(link !== undefined && { link }),
         },
       }),
       metrics: broker.metrics ?? 'token',

@@ -235,11 +235,14 @@ test('Of a file that is wrong everywhere only the first problems are reported.',
 
 test('A store names a database of PostgreSQL, and has a schema and a name that need no quotes.', () => {
   expect(
-    problemsOf('broker:\n  store:\n    postgres: mysql://db/x\n    schema: My Schema\n    name: Broker 1\n'),
+    problemsOf(
+      'broker:\n  store:\n    postgres: mysql://db/x\n    schema: My Schema\n    name: Broker 1\n    link: yes please\n',
+    ),
   ).toEqual([
     '3: broker.store.postgres: is no address of a database: it does not begin with postgres://; write postgres://user:password@host:port/database',
     '4: broker.store.schema: must be lower-case letters, digits and _ (at most 48), beginning with a letter and not with pg_, as in signalbox',
     '5: broker.store.name: must be lower-case letters, digits and _.- (at most 64), beginning with a letter or a digit, as in broker-1',
+    '6: broker.store.link: must be HOST:PORT, as in 127.0.0.1:7420',
   ]);
   expect(
     problemsOf(

@@ -1,6 +1,7 @@
 import type { LivingBroker } from '@signalbox/store';
 import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
+import type { Links } from './links.ts';
 import { repeat } from './repeat.ts';
 
 /** The time between two checks of the living brokers, in milliseconds. */
@@ -12,6 +13,8 @@ export const incarnationLives = 'NOT s.is_over';
 interface BrokerRow extends LivingBroker {
   incarnation: number;
   isNoted: boolean;
+  /** The addresses at which it takes links; empty if it takes none. */
+  link: string | null;
 }
 
 /**
@@ -22,22 +25,24 @@ interface BrokerRow extends LivingBroker {
 export class LivingBrokers implements AsyncDisposable {
   readonly #database: PostgresDatabase;
   readonly #incarnation: number;
+  readonly #links: Links;
   readonly #onEmptied: () => void;
   readonly #list: Statement;
   readonly #note: Statement;
   readonly #looking: AsyncDisposable;
   #keepsHouse = false;
 
-  constructor(database: PostgresDatabase, incarnation: number, onEmptied: () => void) {
+  constructor(database: PostgresDatabase, incarnation: number, links: Links, onEmptied: () => void) {
     this.#database = database;
     this.#incarnation = incarnation;
+    this.#links = links;
     this.#onEmptied = onEmptied;
     this.#list = database.statement(
       `SELECT s.epoch AS incarnation, s.broker AS name, (extract(epoch FROM s.begun_at) * 1000)::bigint AS since,
-         b.incarnation IS NOT NULL AS "isNoted"
+         b.incarnation IS NOT NULL AS "isNoted", b.link
        FROM @incarnation s LEFT JOIN @broker_state b ON b.incarnation = s.epoch WHERE ${incarnationLives} ORDER BY s.epoch`,
     );
-    this.#note = database.statement('INSERT INTO @broker_state VALUES ($1) ON CONFLICT DO NOTHING');
+    this.#note = database.statement('INSERT INTO @broker_state VALUES ($1, $2) ON CONFLICT DO NOTHING');
     this.#looking = repeat(lookMs, async () => void (await this.look()));
   }
 
@@ -51,10 +56,19 @@ export class LivingBrokers implements AsyncDisposable {
     const rows = await this.#database.read<BrokerRow>(this.#list);
     this.#keepsHouse = rows[0]?.incarnation === this.#incarnation;
     if (rows.some(({ incarnation, isNoted }) => incarnation === this.#incarnation && !isNoted)) {
-      await this.#database.read(this.#note, [this.#incarnation]);
+      await this.#database.read(this.#note, [this.#incarnation, this.#links.addresses.join(',')]);
       this.#onEmptied();
     }
-    return rows.map(({ name, since }) => ({ name, since }));
+    const links = this.#links;
+    const others = rows.filter(({ incarnation }) => incarnation !== this.#incarnation);
+    const linked = others.flatMap(({ incarnation, link }) =>
+      link ? [{ incarnation, addresses: link.split(',') }] : [],
+    );
+    links.follow(linked);
+    return rows.map(({ incarnation, name, since }) => {
+      const mayBeLinked = links.addresses.length > 0 && linked.some((one) => one.incarnation === incarnation);
+      return { name, since, ...(mayBeLinked && { isLinked: links.has(incarnation) }) };
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

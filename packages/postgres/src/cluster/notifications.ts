@@ -5,6 +5,7 @@ import type { PostgresDatabase } from '../database/database.ts';
 import { atFirstServer } from '../database/first-server.ts';
 import type { Statement } from '../database/statement.ts';
 import { isStandbyError, toStoreError } from '../database/store-errors.ts';
+import type { Links, News } from './links.ts';
 import { repeat } from './repeat.ts';
 
 /** The time between two looks for messages without a notification, in milliseconds. */
@@ -21,8 +22,9 @@ export interface NotificationsOptions {
   incarnation: number;
   /** Called when there may be something for this broker, and every 250 ms. The next call waits until this one has ended. */
   onDue: () => Promise<void>;
-  /** Called with what notifications say, a line for each {@link Notifications.notify}. */
-  onNews: (news: readonly string[]) => void;
+  /** Called with news about an inbox. */
+  onNews: (news: News & { inbox: string }) => void;
+  links: Pick<Links, 'tell'>;
   /**
    * Called after a time without the listening connection: a server that was restarted after a crash has lost what it kept for this broker.
    */
@@ -74,8 +76,7 @@ export class Notifications implements AsyncDisposable {
       const opened = await connectClient(server);
       client = opened;
       opened.on('notification', ({ payload }) => {
-        if (payload) this.#options.onNews(payload.split('\n'));
-        else this.#look().catch(() => {});
+        this.told(payload ? payload.split('\n').map(newsOf) : [{}]);
       });
       opened.on('end', () => this.#lost(opened));
       await opened.query(`LISTEN ${this.#channel(this.#options.incarnation)}`);
@@ -88,12 +89,14 @@ export class Notifications implements AsyncDisposable {
   }
 
   /**
-   * Notifies the broker of an incarnation, with news in one line, or to make it look. Calls during the sending of a notification go into the
-   * next one.
+   * Tells the broker of an incarnation news, or that it must look: over a link, or else in a notification, without messages. Calls during
+   * the sending of a notification go into the next one.
    */
-  notify(incarnation: number, news = ''): void {
+  notify(incarnation: number, news: readonly News[] = [{}]): void {
+    if (this.#options.links.tell(incarnation, news)) return;
     const told = this.#told.get(incarnation) ?? new Set();
-    this.#told.set(incarnation, told.add(news));
+    for (const { row, inbox } of news) told.add(inbox === undefined ? '' : `${row} ${inbox}`);
+    this.#told.set(incarnation, told);
     this.#telling ??= this.#tell();
   }
 
@@ -109,6 +112,13 @@ export class Notifications implements AsyncDisposable {
       await this.#database.read(this.#send, values).catch(() => {});
     }
     this.#telling = undefined;
+  }
+
+  /** Handles news of another broker. */
+  told(news: readonly News[]): void {
+    for (const { inbox, ...what } of news)
+      if (inbox === undefined) this.#look().catch(() => {});
+      else this.#options.onNews({ inbox, ...what });
   }
 
   #channel(incarnation: number): string {
@@ -154,6 +164,12 @@ export class Notifications implements AsyncDisposable {
     await this.#telling;
     await this.#listener?.end().catch(() => {});
   }
+}
+
+/** Reads a line of a notification. */
+function newsOf(line: string): News {
+  const [row, inbox = ''] = line.split(' ');
+  return { row: Number(row), inbox };
 }
 
 /** Joins news to as few notifications as there may be. An empty one is one of its own, and comes last. */

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Claimed, ClaimRequest, ClusterListener, ClusterPort, StoredMessage } from '@signalbox/store';
-import { storedMetadataOf } from '@signalbox/store/rules';
+import { storedMessageOf, storedMetadataOf } from '@signalbox/store/rules';
 import type { Transaction } from '../database/attempt.ts';
 import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
@@ -14,6 +14,7 @@ import {
 import { ClaimRows } from './claim-rows.ts';
 import { Claims } from './claims.ts';
 import { HeldInboxes } from './held-inboxes.ts';
+import { Links, type LinksOptions, type News } from './links.ts';
 import { LiveLane } from './live-lane.ts';
 import { incarnationLives, LivingBrokers } from './living-brokers.ts';
 import { Notifications } from './notifications.ts';
@@ -35,7 +36,7 @@ const forgetMs = 60_000;
 /** The part of a cluster that a store needs. */
 export type InboxCluster = Pick<
   PostgresCluster,
-  'incarnation' | 'incarnations' | 'keepsHouse' | 'wakeUps' | 'tenuresOf' | 'lost' | 'freed'
+  'incarnation' | 'incarnations' | 'keepsHouse' | 'wakeUps' | 'tenuresOf' | 'lost' | 'freed' | 'settled'
 >;
 
 /**
@@ -43,6 +44,8 @@ export type InboxCluster = Pick<
  */
 export interface Tenure {
   hasBegun: boolean;
+  /** The highest number that a message of the inbox had at the last read, or that was settled. Such messages are not told any more. */
+  knownUpTo: number;
   /** Resolves when it begins, with the highest number of a message that may have been handed out before. */
   readonly begins: Promise<number>;
   /** True if other brokers share the inbox. */
@@ -53,6 +56,7 @@ export interface Tenure {
 interface HolderRow {
   incarnation: number | null;
   members: number[] | null;
+  headSeq: number;
   isAlive: boolean;
 }
 
@@ -63,6 +67,7 @@ export class PostgresCluster implements AsyncDisposable {
   readonly wakeUps: WakeUps;
   readonly #database: PostgresDatabase;
   readonly #notifications: Notifications;
+  readonly #links: Links;
   readonly #lane: LiveLane;
   readonly #inboxes: HeldInboxes;
   readonly #presence: Presence;
@@ -82,18 +87,17 @@ export class PostgresCluster implements AsyncDisposable {
   #listener: ClusterListener | undefined;
   #onTold: ((text: string) => void) | undefined;
 
-  private constructor(database: PostgresDatabase, broker: string) {
+  private constructor(database: PostgresDatabase, broker: string, links: Links) {
     const { epoch: incarnation } = database;
     this.#database = database;
     this.incarnation = incarnation;
+    this.#links = links;
     this.#notifications = new Notifications(database, {
       servers: database.listenServers,
       incarnation,
       onDue: () => this.#look(),
-      onNews: (news) => {
-        const listener = this.#listener;
-        if (listener) for (const inbox of this.wakeUps.heard(news)) listener.wake(inbox);
-      },
+      onNews: (news) => this.#heard(news),
+      links,
       onMissed: () => this.#wakeAll(),
     });
     this.wakeUps = new WakeUps(database, incarnation, this.#notifications);
@@ -105,7 +109,7 @@ export class PostgresCluster implements AsyncDisposable {
     this.#claims = new Claims(database, { incarnation, wakeUps, rows, incarnations });
     this.#freeing = repeat(freeGoneMs, () => this.#freeGone());
     this.#presence = new Presence(database, incarnation);
-    this.#brokers = new LivingBrokers(database, incarnation, () => this.#presence.rewrite());
+    this.#brokers = new LivingBrokers(database, incarnation, links, () => this.#presence.rewrite());
     this.#name = broker;
     this.#forgetting = repeat(forgetMs, async () => {
       if (this.keepsHouse) await forgetThoseThatAreOver(database);
@@ -113,7 +117,7 @@ export class PostgresCluster implements AsyncDisposable {
     this.#incarnations = database.statement(
       'SELECT epoch, (SELECT last_value FROM @incarnation_epoch) AS last FROM @incarnation WHERE NOT is_over',
     );
-    const holder = `SELECT i.incarnation, i.members,
+    const holder = `SELECT i.incarnation, i.members, i.head_seq AS "headSeq",
         EXISTS (SELECT FROM @incarnation s WHERE s.epoch = i.incarnation AND NOT s.is_over) AS "isAlive"
       FROM @inbox i WHERE i.name = $1`;
     this.#holder = database.statement(holder);
@@ -133,10 +137,18 @@ export class PostgresCluster implements AsyncDisposable {
   }
 
   /** Listens for messages of other brokers, and drops those for dead brokers. */
-  static async open(database: PostgresDatabase, broker: string): Promise<PostgresCluster> {
+  static async open(
+    database: PostgresDatabase,
+    { broker, ...options }: { broker: string } & Pick<LinksOptions, 'listen' | 'monotonic'>,
+  ): Promise<PostgresCluster> {
     await forgetThoseThatAreOver(database);
     await using opening = new AsyncDisposableStack();
-    const cluster = opening.use(new PostgresCluster(database, broker));
+    const query = database.unnamed(`SELECT value FROM @meta WHERE key = 'link_secret'`);
+    const [secret] = await database.read<{ value: string }>(query);
+    const onNews = (news: readonly News[]): void => cluster.#notifications.told(news);
+    const own = { incarnation: database.epoch, secret: secret!.value, onNews };
+    const links = opening.use(await Links.open({ ...options, ...own }));
+    const cluster = opening.use(new PostgresCluster(database, broker, links));
     await cluster.#notifications.listen();
     await cluster.#brokers.look();
     opening.move();
@@ -205,7 +217,7 @@ export class PostgresCluster implements AsyncDisposable {
     const known = this.#held.get(inbox);
     if (isShared && known?.isShared) return known.begins;
     const begins = isShared ? this.#inboxes.join(inbox) : this.#inboxes.take(inbox);
-    const tenure: Tenure = { hasBegun: false, begins, isShared };
+    const tenure: Tenure = { hasBegun: false, knownUpTo: 0, begins, isShared };
     this.#held.set(inbox, tenure);
     try {
       const takenSeq = await begins;
@@ -257,6 +269,12 @@ export class PostgresCluster implements AsyncDisposable {
     for (const inbox of await this.#claims.freeGone(shared)) this.#listener?.freed(inbox, 'any');
   }
 
+  /** Notes that a message was settled: if another broker tells of it late, it is not handed out. */
+  settled(inbox: string, seq: number): void {
+    const tenure = this.#held.get(inbox);
+    if (tenure) tenure.knownUpTo = Math.max(tenure.knownUpTo, seq);
+  }
+
   /** Reports messages that may be claimed to this broker. */
   freed(inbox: string, seqs: readonly number[]): void {
     if (this.#held.get(inbox)?.isShared) this.#listener?.freed(inbox, seqs);
@@ -276,6 +294,7 @@ export class PostgresCluster implements AsyncDisposable {
       const rows = await this.#database.read<HolderRow & (MessageRow | { seq: null })>(this.#read, values);
       const [row] = rows;
       const incarnation = row?.incarnation ?? undefined;
+      if (tenure && row) tenure.knownUpTo = Math.max(tenure.knownUpTo, row.headSeq);
       if (incarnation === this.incarnation && row?.isAlive)
         return rows.flatMap((one) => (one.seq === null ? [] : [readMessageOf(one)]));
       if ((incarnation !== undefined && incarnation !== this.incarnation) || row?.members)
@@ -299,6 +318,22 @@ export class PostgresCluster implements AsyncDisposable {
     for await (const { inbox, message } of this.#lane.take())
       if (inbox === '') this.#onTold?.(message.header);
       else listener.told(inbox, message);
+  }
+
+  /**
+   * Hands on that another broker has stored something in an inbox. Messages that came with it need no read. They may come late, though:
+   * those that a read may have returned, and each read and settlement of this tenure says up to which number that is, are read again. If
+   * the database has not answered for a while, others may have taken the inbox.
+   */
+  #heard({ row, inbox, stored = [] }: News & { inbox: string }): void {
+    const listener = this.#listener;
+    if (!listener) return;
+    if (row !== undefined) this.wakeUps.heard(row, inbox);
+    const tenure = this.#begun(inbox);
+    const isHeld = tenure?.isShared === false && !this.#database.hasGap;
+    if (stored.length === 0 || !isHeld || stored.some(({ message }) => message.seq <= tenure.knownUpTo))
+      listener.wake(inbox);
+    else for (const { message, after } of stored) listener.came(inbox, storedMessageOf(message), after);
   }
 
   #wake(inbox: string, { isLeased, hasMore, freed }: Woken): void {
@@ -354,6 +389,7 @@ export class PostgresCluster implements AsyncDisposable {
     await this.#brokers[Symbol.asyncDispose]();
     await this.#presence[Symbol.asyncDispose]();
     await this.#notifications[Symbol.asyncDispose]();
+    this.#links[Symbol.dispose]();
   }
 }
 

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import type { Transaction } from '../database/attempt.ts';
 import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
+import type { News } from './links.ts';
 import type { Notifications } from './notifications.ts';
 
 /** An inbox at which the broker of an incarnation must look. */
@@ -10,8 +11,8 @@ export interface WakeUp {
   inbox: string;
   /** A message of a shared inbox that may be claimed; {@link anySeq} if any may; {@link cancelledSeq} if some were cancelled. */
   seq?: number;
-  /** True if a message was stored in it, and nothing else has happened. */
-  isStored?: boolean;
+  /** The messages that were stored in it, if nothing else has happened. They are told only to the broker that holds the inbox. */
+  stored?: NonNullable<News['stored']>;
 }
 
 /** The most rows between two looks that notifications spare. */
@@ -77,18 +78,19 @@ export class WakeUps {
       wakeUps.map(({ seq }) => seq ?? null),
     ]);
     return () => {
-      for (const [at, { incarnation, inbox, isStored }] of wakeUps.entries())
-        this.#notifications.notify(incarnation, isStored ? `${ids[at]} ${inbox}` : undefined);
+      const byBroker = new Map<number, News[]>();
+      for (const [at, { incarnation, inbox, stored }] of wakeUps.entries()) {
+        const news = byBroker.get(incarnation) ?? [];
+        byBroker.set(incarnation, news);
+        news.push(stored ? { row: ids[at]!, inbox, stored } : {});
+      }
+      for (const [incarnation, news] of byBroker) this.#notifications.notify(incarnation, news);
     };
   }
 
-  /** Returns the inboxes that a notification names. Their rows are dropped at the next look. */
-  *heard(news: readonly string[]): Iterable<string> {
-    for (const one of news) {
-      const [id, inbox = ''] = one.split(' ');
-      if (this.#heard.size < mostHeard) this.#heard.set(Number(id), inbox);
-      yield inbox;
-    }
+  /** Notes that a row was heard of. It is dropped at the next look. */
+  heard(row: number, inbox: string): void {
+    if (this.#heard.size < mostHeard) this.#heard.set(row, inbox);
   }
 
   /** Returns the inboxes at which this broker must look, each once, but for those that a notification has named. */

@@ -135,6 +135,10 @@ export class BrokerIncarnation implements Incarnation {
     return this.#monotonic() - this.#heardAt > leasesOfSilence * this.#leaseMs;
   }
 
+  get hasGap(): boolean {
+    return this.#monotonic() - this.#heardAt > gapPerLease * this.#leaseMs;
+  }
+
   now(): number {
     return this.#clock.now();
   }

@@ -97,6 +97,8 @@ export interface Incarnation {
   readonly epoch: number;
   /** True if it has been silent for so long that others may have ended it. */
   readonly isSilent: boolean;
+  /** True if the server has not answered for so long that the incarnation may soon be over. */
+  readonly hasGap: boolean;
   /** Returns the time by the clock of the database, in epoch milliseconds. */
   now(): number;
   /** Returns the mark of the next transaction. */
@@ -171,6 +173,11 @@ export class PostgresDatabase implements AsyncDisposable {
   /** True if the server was silent for so long that other brokers may have ended the incarnation. */
   get isCutOff(): boolean {
     return this.#incarnation?.isSilent ?? false;
+  }
+
+  /** True if the server has not answered for a part of the time after which other brokers end the incarnation. */
+  get hasGap(): boolean {
+    return this.#incarnation?.hasGap ?? false;
   }
 
   /** Returns the time by the clock of the database, in epoch milliseconds. */

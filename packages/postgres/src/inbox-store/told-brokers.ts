@@ -32,9 +32,12 @@ export class ToldBrokers {
     const cluster = this.#cluster;
     const freed = await this.#freed(transaction, set);
     const woken: WakeUp[] = [];
-    for (const { name: inbox, headSeq, before, ...holders } of set.inboxes())
-      if (headSeq !== before.headSeq)
-        for (const incarnation of othersOf(holders)) woken.push({ incarnation, inbox, isStored: true });
+    const grown = [...set.inboxes()].filter(({ headSeq, before }) => headSeq !== before.headSeq);
+    const held = grown.filter(({ holder }) => holder?.isThis === false);
+    const stored = held.length > 0 ? storedIn(set, new Set(held.map(({ name }) => name))) : undefined;
+    for (const { name: inbox, ...holders } of grown)
+      for (const incarnation of othersOf(holders))
+        woken.push({ incarnation, inbox, stored: stored?.get(inbox) ?? [] });
     for (const { inbox, seq } of freed)
       for (const incarnation of othersOf(set.inbox(inbox))) woken.push({ incarnation, inbox, seq });
     for (const { isCancelled, shared, claim } of set.messages()) {
@@ -48,6 +51,8 @@ export class ToldBrokers {
       notify();
       for (const { inbox, seq } of freed) cluster.freed(inbox, [seq]);
       for (const inbox of set.fenced) cluster.lost(inbox, tenures.get(inbox));
+      for (const { isSettled, shared, seq } of set.messages())
+        if (isSettled) cluster.settled(shared.inbox, seq);
     };
   }
 
@@ -64,6 +69,22 @@ export class ToldBrokers {
     if (keys.length === 0) return [];
     return transaction.query<{ inbox: string; seq: number }>(this.#nextOfKeys, [inboxes, keys]);
   }
+}
+
+type Stored = NonNullable<WakeUp['stored']>[number];
+
+/** Returns the messages that a transaction has stored in these inboxes and not settled. */
+function storedIn(set: WorkingSet, inboxes: ReadonlySet<string>): Map<string, Stored[]> {
+  const stored = new Map<string, Stored[]>();
+  for (const message of set.messages()) {
+    const { inbox } = message.shared;
+    if (message.place !== 'new' || message.isSettled || !inboxes.has(inbox)) continue;
+    const { place: _place, isChanged: _isChanged, isSettled: _isSettled, after = 0, ...logged } = message;
+    const all = stored.get(inbox);
+    if (all) all.push({ message: logged, after });
+    else stored.set(inbox, [{ message: logged, after }]);
+  }
+  return stored;
 }
 
 /** Returns the incarnations of the other brokers that hold or share an inbox. */

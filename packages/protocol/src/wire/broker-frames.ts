@@ -5,7 +5,7 @@ import { journalBindingSchema } from './journal.ts';
 import { type LimitEntry, type LimitOverrides, limitTable } from './limits.ts';
 import { messageHeaderFields, senderSchema } from './message.ts';
 
-const requestId = z.string().describe('That of the question.');
+const requestId = z.string();
 
 /** Accepts the limits of any broker. A newer broker may have limits that are unknown here, and an older one may lack some. */
 const limitsSchema: z.ZodType<LimitOverrides> = z

@@ -1,10 +1,10 @@
 import type { BrokerClient } from '@signalbox/client';
 import { readAudit } from '@signalbox/client/operator';
-import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { type AdminResult, messageOf, SignalboxError } from '@signalbox/protocol';
 import { formatElapsed } from '../../terminal/duration.ts';
 import { count } from '../../terminal/output.ts';
 import { failureFinding } from '../failure-finding.ts';
-import { type Finding, failed, ok } from '../finding.ts';
+import { type Finding, failed, ok, warning } from '../finding.ts';
 import type { ReachedBroker } from '../reached-broker.ts';
 
 /** The lifetime of the message in milliseconds, if this process is killed before it takes the message. */
@@ -88,4 +88,16 @@ export async function damageFindings(client: BrokerClient, since: number): Promi
     ...damages.slice(0, shownDamages).map(({ detail }) => failed(`damage was found: ${detail}`, fix)),
     ...(rest > 0 ? [failed(`${count(rest, 'further damage')} found`, fix)] : []),
   ];
+}
+
+/** Warns of other brokers on the database to which a running broker has no direct connection. */
+export function linkFindings(brokers: AdminResult<'stats'>['brokers'] = []): Finding[] {
+  return brokers
+    .filter(({ linked }) => linked === false)
+    .map(({ name }) =>
+      warning(
+        `there is no direct connection to the broker ${name}, so that messages for its agents take longer`,
+        'let this machine reach it: give it a port in broker.store.link, and open that one',
+      ),
+    );
 }

@@ -68,6 +68,18 @@ export class Dispatcher {
     if (after > lease.cursor) this.pump(lease);
   }
 
+  /** Handles a message that another broker has stored, like {@link stored}. It may have been read already. */
+  came(inbox: string, message: StoredMessage, after: number): void {
+    const lease = this.#deps.leases.at(inbox);
+    if (!lease || message.seq <= lease.cursor) return;
+    if (!lease.behind && after <= lease.cursor && lease.fits(message.size)) {
+      this.#deps.time.look();
+      this.#pushStored(lease, message);
+    } else lease.behind = true;
+    if (lease.reading) lease.missed = true;
+    this.pump(lease);
+  }
+
   /** Looks for messages in an inbox that were stored without a call of {@link stored}. */
   wake(inbox: string): void {
     const { leases } = this.#deps;

@@ -5,7 +5,7 @@ import {
   furtherCosts,
   isGroup,
 } from '@signalbox/protocol';
-import type { HistoryEntry } from '@signalbox/store';
+import type { HistoryEntry, LivingBroker } from '@signalbox/store';
 import type { Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { OperationOutcome } from './operation.ts';
@@ -108,7 +108,7 @@ export async function stats(
     result: {
       version: self.version,
       started_at: self.startedAt,
-      ...(broker !== undefined && { broker, brokers: await presence.brokers() }),
+      ...(broker !== undefined && { broker, brokers: (await presence.brokers()).map(describeBroker) }),
       connections: connected.size,
       leases: delivery.leaseCount,
       pending,
@@ -131,6 +131,15 @@ export async function readSamples(
   { samples, presence: { broker } }: Pick<FrameDeps, 'samples' | 'presence'>,
 ): OperationOutcome<'samples'> {
   return { result: { ...(broker !== undefined && { process: broker }), ...(await samples.read(query)) } };
+}
+
+/** Converts a broker to the form of the protocol. */
+function describeBroker({ name, since, isLinked }: LivingBroker): {
+  name: string;
+  since: number;
+  linked?: boolean;
+} {
+  return { name, since, ...(isLinked !== undefined && { linked: isLinked }) };
 }
 
 function describeEntry(entry: HistoryEntry): AdminResult<'history'>['messages'][number] {

@@ -7,6 +7,7 @@ const everyHost: readonly string[] = ['0.0.0.0', '::'];
 export function sharedListenAddress({ broker, orchestrator, worker, a2a }: Config, file: string): string[] {
   const listeners = [
     ['broker.listen', broker.listen],
+    ['broker.store.link', broker.store?.link],
     ['orchestrator.listen', orchestrator.listen],
     ['worker.http', worker.http],
     ['a2a.listen', a2a?.listen],

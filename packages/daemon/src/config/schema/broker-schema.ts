@@ -69,7 +69,7 @@ const brokerKeys = z.strictObject({
       direct: postgresAddress
         .optional()
         .describe(
-          'the address of the server itself, if postgres leads to a pooler: one connection waits there for what other brokers have to tell; without it the broker looks each 250 ms',
+          'the address of the server itself, if postgres leads to a pooler: one connection waits there for news of other brokers; without it the broker looks each 250 ms',
         ),
       schema: schemaName
         .optional()
@@ -80,6 +80,14 @@ const brokerKeys = z.strictObject({
         .optional()
         .describe(
           'the name of the broker among those that share the schema; default the name of the machine with a part of the id of the data directory',
+        ),
+      link: z
+        .union([listenSchema, z.literal(false)], {
+          error: 'must be HOST:PORT, as in 127.0.0.1:7421, or false',
+        })
+        .optional()
+        .describe(
+          'HOST:PORT at which other brokers tell this one directly what they have stored for it, encrypted; default any free port of the host of listen; false: only through the database',
         ),
     })
     .optional(),

@@ -101,10 +101,10 @@ export function reportOperations() {
         started_at: z.number(),
         broker: z.string().optional().describe('The name of the broker. Absent if only one uses the store.'),
         brokers: z
-          .array(z.object({ name: z.string(), since: z.number() }))
+          .array(z.object({ name: z.string(), since: z.number(), linked: z.boolean().optional() }))
           .optional()
           .describe(
-            'The brokers that live on the store. The first one is the oldest, and does for all what is needed once.',
+            'The brokers that live on the store. The first one is the oldest, and does for all what is needed once. `linked`: directly connected; absent for this one, and where one of both takes no such connections.',
           ),
         connections: z.int(),
         leases: z.int(),
