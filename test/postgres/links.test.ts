@@ -143,6 +143,13 @@ describe.skipIf(serverUrl === undefined)('A link between two brokers', () => {
     await Promise.all(floods);
     expect(performance.now() - begunAt).toBeGreaterThan(1900);
 
+    await site.schema.sql(
+      `UPDATE @broker_state SET link = 'nowhere' WHERE incarnation < ${row!.incarnation}`,
+    );
+    site.proxy.cut();
+    await site.linked(false);
+    await site.linked(false);
+
     await using third = await openPostgresStores({ ...site.schema, broker: 'third', link: false });
     const of = async (name: string, stores = site.other) =>
       (await stores.cluster.presence.brokers()).find((broker) => broker.name === name);

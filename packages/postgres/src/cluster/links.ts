@@ -237,12 +237,15 @@ class Link {
   }
 
   #connect(address: string): void {
-    const [host, port] = address.split(' ');
+    const [host, text] = address.split(' ');
+    const port = Number(text);
+    // An address that somebody else has written must not end the look at the living brokers.
+    if (!(port > 0 && port < 65_536)) return;
     const identity = this.#identity;
     const socket = tls.connect({
       ...protocol,
       host: host!,
-      port: Number(port),
+      port,
       pskCallback: () => ({ psk: this.#psk, identity }),
       // The key shows which broker it is.
       checkServerIdentity: () => undefined,
