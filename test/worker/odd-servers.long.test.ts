@@ -265,6 +265,8 @@ async function start({ transport, revision }: (typeof ways)[number]): Promise<As
     fileURLToPath(new URL(`../support/${folder}/${name}.ts`, import.meta.url));
   const { execPath: command } = process;
   const fixture = { command, args: [scriptOf('fixture-server', 'conformance'), 'stdio'] };
+  const twoEras = scriptOf('revision-server', 'mcp-host');
+  const proxy = { command, args: [twoEras], env: { ERA: 'proxy' }, protocol: 'auto' };
   const cases = { results, outcomes, notes };
   workspace = await startWorkspace(async (directory) => {
     if (transport === 'http') {
@@ -280,9 +282,9 @@ async function start({ transport, revision }: (typeof ways)[number]): Promise<As
     const enabling = (tools: number) => ({ command, args: [scriptOf('enabling-server'), String(tools)] });
     const mcpServers = {
       ...{ odd, busy: enabling(1), calm: enabling(1), large: enabling(1_000) },
-      ...(transport === 'stdio' && revision === '2025-11-25' && { fixture }),
+      ...(transport === 'stdio' && revision === '2025-11-25' && { proxy, fixture }),
     };
-    const tools = ['odd:*', 'busy:*', 'calm:*', 'large:enable', 'fixture:*'];
+    const tools = ['odd:*', 'busy:*', 'calm:*', 'large:enable', 'proxy:*', 'fixture:*'];
     const roles = { user: { tools, prompts: ['*'], resources: ['*:*'] } };
     return JSON.stringify({ broker: { listen: '127.0.0.1:0', data: './state' }, mcpServers, roles });
   });
@@ -442,6 +444,13 @@ describe.each(ways)('An odd server over $transport in revision $revision', (way)
         expect(await through.call(name, '', { fails })).toMatchObject({ content, ...data, isError: fails });
     const { stdout } = await workspace.run(['tools', 'call', name, '{}'], shell);
     expect(stdout).toBe('{"celsius":21}\n');
+  });
+
+  test('A proxy that shows older clients alone the tools of the server behind it has its tools.', async () => {
+    for (const { through } of clients)
+      expect(await through.call('mcp_proxy__legacy', '')).toMatchObject({
+        content: [{ text: expect.stringMatching(/^legacy \d+$/) }],
+      });
   });
 
   test('Clients are shown what means the same as what a server wrote, and never a tool that looks safer; no JSON Schema is left out.', async () => {
