@@ -21,9 +21,12 @@ interface Modern extends AsyncDisposable {
   log: string[];
 }
 
-/** A server of the 2026 revision with two tools: `hang` reports progress and waits for its end, `greet` answers. */
-async function modernServer(port = 0): Promise<Modern> {
-  const tools: unknown[] = [toolNamed('greet', { 'x-vendor': 1 }), toolNamed('hang')];
+/**
+ * A server of the 2026 revision with two tools: `hang` reports progress and waits for its end, `greet` answers. With `older` it lists
+ * nothing, and those in older revisions.
+ */
+async function modernServer(port = 0, older?: unknown[]): Promise<Modern> {
+  const tools: unknown[] = older ? [] : [toolNamed('greet', { 'x-vendor': 1 }), toolNamed('hang')];
   const eras = new Set<string>();
   const log: string[] = [];
   const handler = createMcpHandler(({ era }) => {
@@ -32,7 +35,9 @@ async function modernServer(port = 0): Promise<Modern> {
       { name: 'm', version: '1' },
       { capabilities: { tools: { listChanged: true } } },
     );
-    server.setRequestHandler('tools/list', () => ({ tools: tools as [] }));
+    server.setRequestHandler('tools/list', () => ({
+      tools: (era === 'modern' ? tools : (older ?? tools)) as [],
+    }));
     server.setRequestHandler('tools/call', async ({ params }, ctx) => {
       log.push(`${params.name} started`);
       if (params.name === 'greet') return { content: [{ type: 'text', text: 'hello' }], 'x-extra': 1 };
@@ -113,6 +118,22 @@ it('is served by a server that insists on these headers', async () => {
     result: { content: [{ text: 'eu-1' }] },
   });
   await handler.close();
+});
+
+it('is asked in an older revision where it lists nothing in the current one, as some proxies do, and only then', async () => {
+  await using proxy = await modernServer(0, [toolNamed('greet')]);
+  await using host = start(proxy.endpoint.url);
+  expect((await host.inventory()).tools).toEqual([toolNamed('mcp_web__greet')]);
+  expect(await call(host, 'mcp_web__greet')).toMatchObject({ result: { content: [{ text: 'hello' }] } });
+
+  await using empty = await modernServer(0, []);
+  await using waiting = start(empty.endpoint.url);
+  expect((await waiting.inventory()).tools).toEqual([]);
+  expect([...empty.eras]).toEqual(['modern', 'legacy']);
+  const changed = new Promise((resolve) => waiting.onInventoryChanged(resolve));
+  empty.tools.push(toolNamed('later'));
+  empty.handler.notify.toolsChanged();
+  expect(await changed).toMatchObject({ tools: [{ name: 'mcp_web__later' }] });
 });
 
 it('learns of changed tools from a server of the current revision', async () => {

@@ -10,6 +10,7 @@ it('speaks the older revisions over stdio, and the current one where it is asked
       modern: serverThatKnows('modern', 'auto'),
       legacy: serverThatKnows('legacy', 'auto'),
       exits: serverThatKnows('exits', 'auto'),
+      proxy: serverThatKnows('proxy', 'auto'),
     },
   });
   const { tools, problems } = await host.inventory();
@@ -19,9 +20,10 @@ it('speaks the older revisions over stdio, and the current one where it is asked
     'mcp_legacy__legacy',
     'mcp_modern__modern',
     'mcp_plain__legacy',
+    'mcp_proxy__legacy',
   ]);
-  expect(problems).toHaveLength(5);
-  expect(problems.map(({ tool }) => tool)).toEqual(Array(5).fill('bad'));
+  expect(problems).toHaveLength(6);
+  expect(problems.map(({ tool }) => tool)).toEqual(Array(6).fill('bad'));
   const { pids = [] } = host.servers().find(({ name }) => name === 'modern') ?? {};
   // The process that was asked is the one that serves, and its results come whole.
   expect(await call(host, 'mcp_modern__modern')).toMatchObject({
@@ -38,7 +40,12 @@ it('speaks the older revisions over stdio, and the current one where it is asked
     expect.objectContaining({ server: 'modern', reason: expect.stringContaining("'roots/list'") }),
   );
 
-  await call(host, 'mcp_modern__modern', { exit: true });
-  await host.seen('server_ready', { server: 'modern' }, 2);
-  expect(await call(host, 'mcp_modern__modern')).toHaveProperty('result');
+  for (const [server, tool] of [
+    ['modern', 'mcp_modern__modern'],
+    ['proxy', 'mcp_proxy__legacy'],
+  ] as const) {
+    await call(host, tool, { exit: true });
+    await host.seen('server_ready', { server }, 2);
+    expect(await call(host, tool)).toHaveProperty('result');
+  }
 });

@@ -23,6 +23,8 @@ test('A large result is shown as a preview that strict clients accept, and read 
       structuredContent: { rows: [{ at: 0 }, { at: 1 }, { at: 2 }] },
       _meta: { 'vendor/own': 'kept' },
     });
+    // Many clients show a model only the content, which this server leaves empty.
+    expect(textsOf(await client.call('mcp_large__values', { size: 2 }))).toEqual(['[0,0]']);
     const preview = await strict(20_000);
     expect(preview.isError).toBeUndefined();
     const uri = uriOf(preview);
@@ -145,6 +147,9 @@ test('Where there is no room, a result is shown whole and says why; one that no 
   const [whole, why] = textsOf(await text(100_000));
   expect(whole).toHaveLength(100_000);
   expect(why).toContain('300,000 bytes are kept for this agent at most');
+  const [data, note] = textsOf(await rosa.call('mcp_large__values', { size: 40_000 }));
+  expect(JSON.parse(data!)).toHaveLength(40_000);
+  expect(note).toContain('of 80,036 bytes is shown whole');
   expect(await text(300_000)).toMatchObject({
     isError: true,
     content: [

@@ -132,6 +132,15 @@ const readResults = Object.fromEntries(
   }),
 );
 
+/** Agents get data without content as a text, too: findings/results-without-content.sh. */
+function withDataAsText(result: Json): Json {
+  const { content, structuredContent } = result;
+  const isMere = Array.isArray(content) && content.length === 0 && structuredContent !== undefined;
+  return isMere
+    ? { ...result, content: [{ type: 'text', text: JSON.stringify(structuredContent) }] }
+    : result;
+}
+
 const object = { type: 'object' };
 /** What servers write, and the fields that clients are shown. */
 const examples: Record<string, { sent: Json; shown: Json | undefined }> = {
@@ -246,12 +255,18 @@ const ways: { transport: 'stdio' | 'http'; revision: OddRevision }[] = [
 type Pair = { direct: OfficialClient | undefined; through: OfficialClient };
 let workspace: Workspace;
 let clients: Pair[];
+/** The environment of the agent's commands. */
+let shell: Record<string, string>;
 
 async function start({ transport, revision }: (typeof ways)[number]): Promise<AsyncDisposable> {
   await using starting = new AsyncDisposableStack();
   let server: Reached | undefined;
-  const scriptOf = (name: string) => fileURLToPath(new URL(`../support/worker/${name}.ts`, import.meta.url));
+  const scriptOf = (name: string, folder = 'worker') =>
+    fileURLToPath(new URL(`../support/${folder}/${name}.ts`, import.meta.url));
   const { execPath: command } = process;
+  const fixture = { command, args: [scriptOf('fixture-server', 'conformance'), 'stdio'] };
+  const twoEras = scriptOf('revision-server', 'mcp-host');
+  const proxy = { command, args: [twoEras], env: { ERA: 'proxy' }, protocol: 'auto' };
   const cases = { results, outcomes, notes };
   workspace = await startWorkspace(async (directory) => {
     if (transport === 'http') {
@@ -265,13 +280,17 @@ async function start({ transport, revision }: (typeof ways)[number]): Promise<As
     const protocol = revision === '2026-07-28' ? 'auto' : 'legacy';
     const odd = { ...server, prefix: false, protocol };
     const enabling = (tools: number) => ({ command, args: [scriptOf('enabling-server'), String(tools)] });
-    const mcpServers = { odd, busy: enabling(1), calm: enabling(1), large: enabling(1_000) };
-    const tools = ['odd:*', 'busy:*', 'calm:*', 'large:enable'];
+    const mcpServers = {
+      ...{ odd, busy: enabling(1), calm: enabling(1), large: enabling(1_000) },
+      ...(transport === 'stdio' && revision === '2025-11-25' && { proxy, fixture }),
+    };
+    const tools = ['odd:*', 'busy:*', 'calm:*', 'large:enable', 'proxy:*', 'fixture:*'];
     const roles = { user: { tools, prompts: ['*'], resources: ['*:*'] } };
     return JSON.stringify({ broker: { listen: '127.0.0.1:0', data: './state' }, mcpServers, roles });
   });
   starting.use(workspace);
   const { env } = await workspace.agent('agent', 'user');
+  shell = env;
   const agent = { command, args: signalboxArgv(['worker', 'mcp']), env: cleanEnv(env) };
   clients = await Promise.all(
     officialClients.map(async (connect, i): Promise<Pair> => {
@@ -369,7 +388,7 @@ describe.each(ways)('An odd server over $transport in revision $revision', (way)
             direct && accepted(request(direct, key)),
           ]);
           const isKept = own
-            ? isDeepStrictEqual(told, own)
+            ? isDeepStrictEqual(told, withDataAsText(own as Json))
             : typeof told !== 'string' &&
               (!JSON.stringify(sent).includes(mark) || JSON.stringify(told).includes(mark));
           if (!isKept) differences.push(`${method} ${key}: ${shortly(own ?? sent)} became ${shortly(told)}`);
@@ -415,6 +434,24 @@ describe.each(ways)('An odd server over $transport in revision $revision', (way)
   });
 
   if (way !== ways[0]) return;
+
+  test('Data without content reach agents and shells as a text, too: many clients show a model only the content.', async () => {
+    const name = 'mcp_fixture__test_data_alone';
+    const content = [{ type: 'text', text: '{"celsius":21}' }];
+    const data = { structuredContent: { celsius: 21 } };
+    for (const { through } of clients)
+      for (const fails of [false, true])
+        expect(await through.call(name, '', { fails })).toMatchObject({ content, ...data, isError: fails });
+    const { stdout } = await workspace.run(['tools', 'call', name, '{}'], shell);
+    expect(stdout).toBe('{"celsius":21}\n');
+  });
+
+  test('A proxy that shows older clients alone the tools of the server behind it has its tools.', async () => {
+    for (const { through } of clients)
+      expect(await through.call('mcp_proxy__legacy', '')).toMatchObject({
+        content: [{ text: expect.stringMatching(/^legacy \d+$/) }],
+      });
+  });
 
   test('Clients are shown what means the same as what a server wrote, and never a tool that looks safer; no JSON Schema is left out.', async () => {
     const [first] = clients;

@@ -56,6 +56,11 @@ export interface ServerConnection {
   readonly lost: Promise<string>;
   /** The number of calls that wait for their answer. */
   readonly inFlight: number;
+  /**
+   * Connects to the server once more, in a revision up to 2025-11-25. `undefined` unless this connection has the current one, and the
+   * configuration allows both. Rejects as the start of a server does.
+   */
+  readonly openOlder?: ((timeoutMs: number) => Promise<ServerConnection>) | undefined;
   /** Lists the server's tools. Rejects with a `SignalboxError`. */
   listTools(limits: RequestLimits): Promise<ToolList>;
   /** Lists the server's prompts, resources and instructions. Never rejects: a list that can't be read has a problem instead. */

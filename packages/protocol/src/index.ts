@@ -329,6 +329,7 @@ export {
   mcpResultSchema,
   type ProxiedResult,
   toProxiedResult,
+  withDataAsText,
 } from './mcp/mcp-reply.ts';
 export {
   type ApprovalsRequest,

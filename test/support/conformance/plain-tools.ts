@@ -88,6 +88,11 @@ export const plainTools: readonly FixtureTool[] = [
       _meta: { 'fixture/tool': { shown: 'yes' } },
     },
   ),
+  fixtureTool('test_data_alone', 'Data without content.', ({ args }) => ({
+    content: [],
+    structuredContent: { celsius: 21 },
+    isError: args.fails === true,
+  })),
   fixtureTool('test_error_handling', 'Fails, as tools do.', () => ({
     content: [text('This tool intentionally returns an error for testing')],
     isError: true,

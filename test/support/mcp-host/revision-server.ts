@@ -1,4 +1,4 @@
-// An MCP server over stdio that knows what ERA says: `both` revisions, `modern` only, or only the older ones, in which case it
+// An MCP server over stdio that knows what ERA says: `both` revisions, both with tools in the older ones alone (`proxy`), `modern` only, or only the older ones, in which case it
 // answers the question for the newer one (`legacy`), exits on it (`exits`) or says nothing (`silent`).
 import { on } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -20,10 +20,11 @@ async function ask() {
 
 function newServer(era: string): Server {
   const server = new Server({ name: 'p', version: '1' }, { capabilities: { tools: { listChanged: true } } });
-  const tools: unknown[] = [
+  const own = [
     { name: era, inputSchema: { type: 'object' } },
     { name: 'bad', inputSchema: 'none' },
   ];
+  const tools: unknown[] = mode === 'proxy' && era === 'modern' ? [] : own;
   server.setRequestHandler('tools/list', () => ({ tools: tools as [] }));
   server.setRequestHandler('tools/call', ({ params }) => {
     if (params.arguments?.exit) process.exit(5);
@@ -33,7 +34,7 @@ function newServer(era: string): Server {
   return server;
 }
 
-if (mode === 'both') serveStdio(({ era }) => newServer(era));
+if (mode === 'both' || mode === 'proxy') serveStdio(({ era }) => newServer(era));
 else if (mode === 'modern') serveStdio(({ era }) => newServer(era), { legacy: 'reject' });
 else {
   const transport = new StdioServerTransport();

@@ -10,6 +10,7 @@ import {
   SignalboxError,
   type Tool,
   toProxiedResult,
+  withDataAsText,
 } from '@signalbox/protocol';
 import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
 import { sameConnection } from '../connection/connection.ts';
@@ -75,7 +76,7 @@ export async function callTool(name: string, text: string, flags: ToolsCallFlags
       );
       const options = { id, timeoutMs: longestMs, signal, onProgress: tellWaiting };
       const reply = await sendOrchestratorRequest(connected.client, orchestrator, request, options);
-      if ('result' in reply) return reply.result;
+      if ('result' in reply) return withDataAsText(reply.result);
       // JSON keeps the names on the wire.
       throw json ? replyError(reply) : labelledError(replyError(reply));
     } catch (error) {

@@ -32,7 +32,7 @@ const subscriptionEnded = 'the server ended the stream of change notices';
 
 /** The facts about a server that are kept for its next connection. */
 export interface KnownServer {
-  /** True if it is behind HTTP, and was reached only without the question for its revision. */
+  /** True if it was reached only without the question for its revision, or lists something only then. */
   isLegacy: boolean;
   /** Says whether it refuses `ping` in a new session; absent until it has refused one. */
   refusesPing?: boolean;
@@ -65,10 +65,16 @@ export async function connectServer(
   if (config.type === 'http') return connectHttp(config, options);
   const limits = listLimitsOf(config);
   const transport = new StdioTransport(config, options.process);
+  const { known } = options;
   if (config.protocol !== 'auto') return connectStdio(transport, 'legacy', limits, options);
+  if (known.isLegacy) return againInOlder(known, () => connectStdio(transport, 'legacy', limits, options));
   const began = options.now();
   try {
-    return await connectStdio(transport, 'auto', limits, options);
+    const openOlder = (timeoutMs: number) => {
+      const second = new StdioTransport(config, options.process);
+      return connectStdio(second, 'legacy', limits, { ...options, onFailedStart: () => {}, timeoutMs });
+    };
+    return await connectStdio(transport, 'auto', limits, options, openOlder);
   } catch (error) {
     const leftMs = options.timeoutMs - (options.now() - began);
     const isFinal = transport.pid === undefined || isOwnFace(error) || leftMs <= 0;
@@ -85,6 +91,7 @@ async function connectStdio(
   mode: 'legacy' | 'auto',
   limits: ReturnType<typeof listLimitsOf>,
   options: ConnectOptions,
+  openOlder?: ServerConnection['openOlder'],
 ): Promise<ServerConnection> {
   const loss = new SessionLoss();
   transport.onclose = () => loss.lose(transport.end ?? 'was closed');
@@ -134,6 +141,7 @@ async function connectStdio(
     questions,
     onLogMessage: options.onLogMessage,
     legacyCalls,
+    openOlder,
   });
 }
 
@@ -144,13 +152,7 @@ async function connectStdio(
 async function connectHttp(config: HttpServerConfig, options: ConnectOptions): Promise<ServerConnection> {
   const { known, signal, now } = options;
   if (config.protocol === 'legacy') return openHttp(config, 'legacy', options);
-  if (known.isLegacy) {
-    // The server may have become newer since, so the start after a failed one asks again.
-    known.isLegacy = false;
-    const connection = await openHttp(config, 'legacy', options);
-    known.isLegacy = true;
-    return connection;
-  }
+  if (known.isLegacy) return againInOlder(known, () => openHttp(config, 'legacy', options));
   const began = now();
   try {
     return await openHttp(config, 'auto', options);
@@ -164,6 +166,17 @@ async function connectHttp(config: HttpServerConfig, options: ConnectOptions): P
     known.isLegacy = true;
     return connection;
   }
+}
+
+/** Connects in the older way. The server may have become newer since, so the start after a failed one asks again. */
+async function againInOlder(
+  known: KnownServer,
+  open: () => Promise<ServerConnection>,
+): Promise<ServerConnection> {
+  known.isLegacy = false;
+  const connection = await open();
+  known.isLegacy = true;
+  return connection;
 }
 
 /** A failed handshake with a server that was reached and that did not refuse our access. */
@@ -242,6 +255,7 @@ async function openHttp(
     limits: listLimitsOf(config),
     questions: options.questions,
     onLogMessage: options.onLogMessage,
+    openOlder: (timeoutMs) => openHttp(config, 'legacy', { ...options, timeoutMs }),
     olderSessions: new OlderSessions({
       now: options.now,
       declaredFor: options.declaredFor,

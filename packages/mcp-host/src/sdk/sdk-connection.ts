@@ -54,10 +54,12 @@ export interface SdkConnectionParts {
   onLogMessage: (message: McpLogMessage) => void;
   legacyCalls?: LegacyCalls;
   olderSessions?: OlderSessions;
+  openOlder?: ServerConnection['openOlder'];
 }
 
 /** A session over the SDK's client, which must be connected. */
 export class SdkConnection implements ServerConnection {
+  readonly openOlder: ServerConnection['openOlder'];
   readonly #client: Client;
   readonly #peer: Peer;
   readonly #loss: SessionLoss;
@@ -82,7 +84,7 @@ export class SdkConnection implements ServerConnection {
     client: Client,
     peer: Peer,
     loss: SessionLoss,
-    { limits, questions, onLogMessage, legacyCalls, olderSessions }: SdkConnectionParts,
+    { limits, questions, onLogMessage, legacyCalls, olderSessions, openOlder }: SdkConnectionParts,
   ) {
     this.#client = client;
     this.#followed = new FollowedResources(client);
@@ -93,6 +95,7 @@ export class SdkConnection implements ServerConnection {
     this.#legacyCalls = isModern ? undefined : legacyCalls;
     this.#questions = isModern ? undefined : questions;
     this.#olderSessions = isModern ? olderSessions : undefined;
+    this.openOlder = isModern ? openOlder : undefined;
     client.setNotificationHandler('notifications/message', ({ params }) => {
       onLogMessage(params);
       this.#relayLog(params);

@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto';
-import { keptResultUri, type McpReply, type McpResult, readJson, withoutTokens } from '@signalbox/protocol';
+import {
+  keptResultUri,
+  type McpReply,
+  type McpResult,
+  readJson,
+  withDataAsText,
+  withoutTokens,
+} from '@signalbox/protocol';
 import { figure } from '@signalbox/protocol/internal';
 import { late, within } from '@signalbox/serving';
 import { type LargeSlices, largeLength } from '../calls/large-slices.ts';
@@ -109,7 +116,7 @@ export function withReason(reply: McpReply, notKept: string): McpReply {
 function unkept(result: McpResult, bytes: number, notKept: string): ShownReply {
   // Some clients show a model the texts of a result without anything between.
   const text = `\n[This result of ${figure(bytes)} bytes is shown whole. It could not be kept for you to read in parts: ${notKept}.]`;
-  const { content, _meta, ...rest } = result;
+  const { content, _meta, ...rest } = withDataAsText(result);
   const told = { content: [...content, { type: 'text', text }], _meta: { ..._meta, [notKeptMeta]: notKept } };
   return { reply: { result: { ...rest, ...told } }, notKept };
 }

@@ -50,6 +50,16 @@ export const mcpReplySchema = z.union([
 /** The body of an `mcp_reply` message, which has exactly one field. */
 export type McpReply = z.infer<typeof mcpReplySchema>;
 
+/**
+ * Returns a result that has data and no content with its data as a text, as MCP advises servers: many clients show a model only the content.
+ * Any other result is the same object.
+ */
+export function withDataAsText(result: McpResult): McpResult {
+  const { content, structuredContent: data } = result;
+  if (content.length > 0 || data === undefined) return result;
+  return { ...result, content: [{ type: 'text', text: JSON.stringify(data) }] };
+}
+
 /** Adds `success` and `text` to a result. Every other field stays as it is. */
 export function toProxiedResult(result: McpResult): ProxiedResult {
   const text = result.content

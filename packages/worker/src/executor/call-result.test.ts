@@ -78,6 +78,20 @@ test('a result arrives whole, with fields that nobody here knows', () => {
   expect(callResultOf(completed({ result }), plain)).toEqual({ result });
 });
 
+test.each([
+  ['data', { content: [], structuredContent: { n: 1 } }, [{ type: 'text', text: '{"n":1}' }]],
+  [
+    'data of a failure',
+    { content: [], structuredContent: [7], isError: true },
+    [{ type: 'text', text: '[7]' }],
+  ],
+  ['content beside data', { content: [{ type: 'text', text: 'x' }], structuredContent: { n: 1 } }, undefined],
+  ['neither', { content: [] }, undefined],
+])('a result with %s has content if it has any data', (_, result, content) => {
+  const shown = content ? { ...result, content } : result;
+  expect(callResultOf(completed({ result }), plain)).toEqual({ result: shown });
+});
+
 test('a tool that asks for input ends the round with its result as it is', () => {
   const asked = { resultType: 'input_required', requestState: 's', 'x-vendor': [1] };
   expect(callResultOf(completed({ input_required: asked }), plain)).toEqual({ result: asked });

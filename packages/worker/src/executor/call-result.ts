@@ -11,6 +11,7 @@ import {
   type ToolCallError,
   type ToolErrorCode,
   toolCallError,
+  withDataAsText,
 } from '@signalbox/protocol';
 
 /**
@@ -79,7 +80,8 @@ export function readReply(json: unknown): RoundResult {
   const parsed = mcpReplySchema.safeParse(json);
   if (parsed.success && 'error' in parsed.data) return { error: parsed.data.error };
   // Results are passed on as they came, with fields that the schema does not know.
-  if (parsed.success && 'result' in parsed.data) return { result: (json as { result: McpResult }).result };
+  if (parsed.success && 'result' in parsed.data)
+    return { result: withDataAsText((json as { result: McpResult }).result) };
   if (parsed.success && 'input_required' in parsed.data) {
     return { result: (json as { input_required: InputRequired }).input_required };
   }

@@ -12,6 +12,7 @@ import {
   parseJson,
   SignalboxError,
   type WelcomeFrame,
+  withDataAsText,
 } from '@signalbox/protocol';
 import { abortSignalOf } from '@signalbox/protocol/internal';
 import { late, within } from '@signalbox/serving';
@@ -144,7 +145,7 @@ async function requestCallStatus(
 }
 
 function finished(id: string, { outcome, reply }: CallStatus & { state: 'finished' }): ToolResult {
-  if (reply && 'result' in reply) return reply.result;
+  if (reply && 'result' in reply) return withDataAsText(reply.result);
   if (reply && 'error' in reply) return failedResultOf(reply.error, undefined, id);
   if (reply && 'input_required' in reply) {
     const asked =

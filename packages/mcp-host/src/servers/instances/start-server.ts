@@ -121,16 +121,17 @@ export async function startServer(
       begin();
     }
     connection = await started.connection!;
-    const leftMs = Math.max(1, Math.ceil(options.timeoutMs - (deps.now() - began)));
-    const list = await connection.listTools({ ...options, timeoutMs: leftMs });
-    const mcpContentMs = Math.min(
-      maxMcpContentMs,
-      Math.max(1, Math.ceil(options.timeoutMs - (deps.now() - began))),
-    );
-    const mcpContent = await connection.listMcpContent({ ...options, timeoutMs: mcpContentMs });
+    const leftMs = () => Math.max(1, Math.ceil(options.timeoutMs - (deps.now() - began)));
+    const read = await listsOf(connection, signal, leftMs);
+    const older = listsNothing(read) ? await olderSide(connection, signal, leftMs) : undefined;
+    if (older) {
+      target.known.isLegacy = true;
+      await connection.close();
+      connection = older.connection;
+    }
     signal.throwIfAborted();
     if (!connection.isOpen) throw new SignalboxError('server_failed', await connection.lost);
-    return { connection, list, mcpContent };
+    return older ?? read;
   } catch (error) {
     const giveUp = endOf(error);
     if (!connection) {
@@ -165,6 +166,39 @@ export async function startServer(
       trace: { obstacle: 'other', processes: [], stderrTail },
     };
   }
+}
+
+/** Reads the lists of a server. Rejects if its tools cannot be listed. */
+async function listsOf(
+  connection: ServerConnection,
+  signal: AbortSignal,
+  leftMs: () => number,
+): Promise<Started> {
+  const list = await connection.listTools({ signal, timeoutMs: leftMs() });
+  const timeoutMs = Math.min(maxMcpContentMs, leftMs());
+  const mcpContent = await connection.listMcpContent({ signal, timeoutMs });
+  return { connection, list, mcpContent };
+}
+
+function listsNothing({ list, mcpContent: { prompts, resources, templates } }: Started): boolean {
+  return [list.tools, prompts, resources, templates].every(({ length }) => length === 0);
+}
+
+/**
+ * Returns the older side of a server if it lists something there. A proxy may offer the current revision for an older server, of which it
+ * then lists nothing: findings/proxies-of-two-eras.sh.
+ */
+async function olderSide(
+  newer: ServerConnection,
+  signal: AbortSignal,
+  leftMs: () => number,
+): Promise<Started | undefined> {
+  const connection = await newer.openOlder?.(leftMs()).catch(() => undefined);
+  if (!connection) return undefined;
+  const read = await listsOf(connection, signal, leftMs).catch(() => undefined);
+  if (read && !listsNothing(read)) return read;
+  await connection.close();
+  return undefined;
 }
 
 /** The states of a server elsewhere that its host told, or that say that the host is not there. */
