@@ -29,7 +29,7 @@ test('a decision on an id that nobody knows, that is of another role, or that is
   expect([unknown.code, unknownJson.code, shown.code]).toEqual([1, 1, 1]);
   for (const text of [unknown.stderr, unknownJson.stdout, shown.stderr])
     expect(text).toContain("there is no approval 'zzzzzz' that you may see");
-  expect(jsonOf(unknownJson)).toMatchObject({ error: { code: 'invalid_arguments' } });
+  expect(jsonOf(unknownJson)).toMatchObject({ error: { code: 'not_found' } });
   expect(foreign.stderr).toContain(
     "your token decides on calls of 'ci-*', and this one is of the role 'worker'",
   );

@@ -41,6 +41,7 @@ test('The calls of all agents are the operator’s to list, with how they ended;
   expect(table.stdout).toMatch(/^STARTED +AGENT +TOOL +OUTCOME +ID +TOOK$/m);
   expect(jsonOf(await workspace.run(['tools', 'calls', '--running', '--json', ...operator]))).toEqual({
     calls: [],
+    budgets: [],
     known_since: expect.any(Number),
   });
   await workspace.run([

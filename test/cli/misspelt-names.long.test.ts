@@ -13,7 +13,7 @@ let ended: Promise<unknown[]>;
 beforeAll(async () => {
   site = resources.use(
     await project({
-      broker,
+      broker: { ...broker, limits: { connections: { heartbeatMs: 1000 } } },
       mcpServers: {
         plain: { command: process.execPath, args: [namedToolsServer, 'look'], definitions: 'pin' },
       },

@@ -178,7 +178,7 @@ test('A server that describes its pinned tool otherwise after a restart is not s
   expect(doctor.stdout).toContain('fickle: 1 definition withheld until an operator accepts what it says');
   const line = /signalbox (servers accept fickle --seen \S+)/.exec(diff.stdout)![1]!;
   const wrong = await operator('servers', 'accept', 'fickle', '--seen', 'x');
-  expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('nothing was accepted') });
+  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('nothing was accepted') });
   expect(await operator(...line.split(' '))).toMatchObject({ code: 0 });
   expect(await json('servers', 'diff', 'fickle')).toMatchObject({ definitions: [] });
 });

@@ -50,7 +50,7 @@ test('A token that only approves gets a link, decides on calls of its roles, and
   expect(jsonOf(await lead.get('approvals?all=true')).approvals).toHaveLength(1);
 
   // An approval of another role looks the same as one that does not exist.
-  const unknown = { status: 400, body: expect.stringContaining('that you may see') };
+  const unknown = { status: 404, body: expect.stringContaining('that you may see') };
   expect(await lead.get(`approvals/show?id=${other!.id}`)).toMatchObject(unknown);
   expect(await lead.get('approvals/show?id=nothing')).toMatchObject(unknown);
   expect(await lead.post('approvals/decide', approve(other!.id))).toMatchObject({ status: 403 });

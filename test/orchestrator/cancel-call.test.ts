@@ -152,7 +152,7 @@ test('nobody but an operator cancels a call or reads the reply of another agent;
   }
   const key = { agent: 'walt', requestId: 'done' };
   await expect(cancelCall(stack.operator, 'orchestrator', key)).rejects.toMatchObject({
-    code: 'invalid_arguments',
+    code: 'not_found',
     message: "the orchestrator knows no call of 'walt' with the id done",
   });
   expect(await readCall(stack.operator, 'orchestrator', { ...key, agent: 'rosa' })).toMatchObject({

@@ -6,6 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { serverUrl, testSchema } from '../support/postgres/test-store.ts';
 import { message } from '../support/store/test-store.ts';
 
+type TestSchema = Awaited<ReturnType<typeof testSchema>>;
+
 const none = { messages: [], attempts: [], settlements: [] };
 
 describe.skipIf(serverUrl === undefined)('A link between two brokers', () => {
@@ -87,6 +89,21 @@ describe.skipIf(serverUrl === undefined)('A link between two brokers', () => {
     ]);
   });
 
+  it('is refused to a broker on a copy of the database, which knows the same secret and the same brokers', async () => {
+    await using site = await openSite();
+    await using copy = await testSchema();
+    await (await openPostgresStores({ ...copy, broker: 'before' }))[Symbol.asyncDispose]();
+    await copyFacts(site.schema, copy, `127.0.0.1 ${site.proxy.port}`);
+    await site.linked(true);
+    const { ended } = site.proxy;
+    await using stores = await openPostgresStores({ ...copy, broker: 'staging' });
+    await expect.poll(() => site.proxy.ended).toBeGreaterThan(ended);
+    expect(await stores.cluster.presence.brokers()).toMatchObject([
+      { name: 'one', isLinked: false },
+      { name: 'staging' },
+    ]);
+  });
+
   it('is refused without the key of the broker, and not made where one of them has none', async () => {
     await using site = await openSite();
     const [row] = await site.schema.sql(
@@ -120,6 +137,11 @@ describe.skipIf(serverUrl === undefined)('A link between two brokers', () => {
       'close',
     );
     await site.linked(true);
+    // A flood of handshakes: each is answered or dropped, and a few a second begin.
+    const floods = Array.from({ length: 40 }, () => answerTo('0'));
+    const begunAt = performance.now();
+    await Promise.all(floods);
+    expect(performance.now() - begunAt).toBeGreaterThan(1900);
 
     await using third = await openPostgresStores({ ...site.schema, broker: 'third', link: false });
     const of = async (name: string, stores = site.other) =>
@@ -130,6 +152,18 @@ describe.skipIf(serverUrl === undefined)('A link between two brokers', () => {
     await expect(busy).rejects.toThrow(/^broker\.store\.link: cannot listen on 127\.0\.0\.1, port \d+ /);
   });
 });
+
+/** Makes a schema a copy of another one as far as links go, as a restored dump of it is. */
+async function copyFacts(from: TestSchema, to: TestSchema, address: string) {
+  const [{ source }] = (await from.sql(`SELECT '@' AS source`)) as [{ source: string }];
+  await to.sql(
+    `UPDATE @meta SET value = (SELECT value FROM ${source}meta WHERE key = 'link_secret') WHERE key = 'link_secret'`,
+  );
+  await to.sql(`SELECT setval('@incarnation_epoch', (SELECT last_value FROM ${source}incarnation_epoch))`);
+  await to.sql('DELETE FROM @broker_state');
+  await to.sql(`INSERT INTO @incarnation SELECT * FROM ${source}incarnation WHERE broker = 'one'`);
+  await to.sql(`INSERT INTO @broker_state SELECT epoch, '${address}' FROM @incarnation WHERE broker = 'one'`);
+}
 
 /** Opens the shares of two brokers. What `other` tells `one` goes through a proxy. `one` records what it hears. */
 async function openSite(options: Partial<PostgresStoresOptions> = {}) {
@@ -194,6 +228,7 @@ async function openSite(options: Partial<PostgresStoresOptions> = {}) {
 async function startProxy(behind: number) {
   const open = new Set<Socket>();
   let state: 'open' | 'held' | 'cut' = 'open';
+  let ended = 0;
   const server = createServer((client) => {
     const upstream = connect(behind, '127.0.0.1');
     for (const socket of [client, upstream]) {
@@ -201,6 +236,7 @@ async function startProxy(behind: number) {
       socket.on('error', () => {});
       socket.on('close', () => {
         open.delete(socket);
+        if (socket === client) ended++;
         client.destroy();
         upstream.destroy();
       });
@@ -213,6 +249,10 @@ async function startProxy(behind: number) {
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
+    /** The number of connections that have ended. */
+    get ended() {
+      return ended;
+    },
     hold() {
       state = 'held';
       for (const socket of open) socket.pause();

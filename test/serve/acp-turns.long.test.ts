@@ -153,7 +153,8 @@ test('An agent that nobody is signed in to keeps its mail, and one that speaks a
   // A message with a deadline is given up before it, so that its sender is told why.
   expect(await stage.asker.request('stranger', 'ask', 'soon', { timeoutMs: 5_000 })).toMatchObject({
     status: 'undeliverable',
-    detail: expect.stringMatching(/^program_unavailable: .*Authentication required/),
+    // Whether it has had a try of its own by then or not.
+    detail: expect.stringContaining('Authentication required'),
   });
   withdrawing.abort();
   await asked;

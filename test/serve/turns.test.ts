@@ -3,6 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
 import { replyIdOf } from '@signalbox/protocol';
+import { connectWire } from '@signalbox/testing';
 import { openThreadSessions, type ServeAgentOptions } from '@signalbox/worker/internal';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isRunning } from '../support/processes.ts';
@@ -207,6 +208,27 @@ test('A process that takes the inbox over ends the served agent with its turn, a
   await expect(rosa.agent.ended).rejects.toMatchObject({ code: 'taken_over' });
   expect(isRunning(pid)).toBe(false);
   stage.walt.cancel('rosa', 'taken');
+});
+
+test('A served agent waits for the end of a dead process that still holds its inbox, and leaves the inbox to a living one.', async () => {
+  await using stage = await startServeStage({ heartbeatMs: 200 });
+  const token = await stage.broker.token('rosa');
+  await using dead = await connectWire(stage.broker.url, { agent: 'rosa', token });
+  dead.send({ type: 'subscribe', request_id: 's' });
+  await dead.next('subscribed');
+  dead.socket.pause();
+  await using rosa = await stage.serve('cat');
+  expect(await stage.walt.request('rosa', 'ask', 'hello', wait)).toMatchObject({ status: 'completed' });
+  expect(rosa.events.slice(0, 2)).toMatchObject([
+    { event: 'warning', code: 'inbox_in_use', message: expect.stringContaining('waiting 2 s for its end') },
+    { event: 'serving' },
+  ]);
+  await using second = await stage.serve('cat');
+  await expect(second.agent.ended).rejects.toMatchObject({ code: 'inbox_in_use' });
+  await using third = await stage.serve('cat');
+  await expect.poll(() => third.events).toMatchObject([{ code: 'inbox_in_use' }]);
+  third.agent.stop();
+  await third.agent.ended;
 });
 
 test('The token with which an inbox is held is renewed when it has expired, and not when it was revoked before.', async () => {

@@ -116,6 +116,17 @@ test('an inbox that another process reads is taken over by the second call only,
   expect(bodiesOf(await second.use('inbox_read'))).toEqual([]);
 });
 
+test('a call long after the refusal is refused, too: an agent that looks for mail now and then takes over nothing', async () => {
+  await using mail = await startMailboxStack();
+  await using _reader = await (await mail.clientAt('walt')).subscribe();
+  const late = await mail.mailbox('walt', 'worker', { secondCallMs: 0 });
+  for (const call of ['first', 'second'])
+    expect([call, (await late.use('inbox_read')).text]).toEqual([
+      call,
+      expect.stringContaining('inbox_in_use'),
+    ]);
+});
+
 test('what a face handed out and nobody acked comes again after its end, as a further attempt', async () => {
   let ahead = 0;
   await using mail = await startMailboxStack({ now: () => Date.now() + ahead });

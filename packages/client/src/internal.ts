@@ -2,5 +2,5 @@
 
 export { type StartTimer, startTimer } from './clock.ts';
 export { toolErrorCodeOf } from './refused-call.ts';
-export { requireFreeInbox } from './serving/free-inbox.ts';
+export { awaitFreeInbox, requireFreeInbox } from './serving/free-inbox.ts';
 export { waitForBroker } from './socket/wait-for-broker.ts';

@@ -139,7 +139,7 @@ class ChainedAuditLog implements PostgresAuditLog {
   }
 
   async read({ since, kinds, after = 0, before, limit }: AuditQuery): Promise<AuditRow[]> {
-    await this.#buffer.flush();
+    await this.#buffer.flush(kinds);
     const statement = before === undefined ? this.#read : this.#readBack;
     const upTo = before ?? Number.MAX_SAFE_INTEGER;
     return this.#database.read<AuditRow>(statement, [kinds, after, since, limit, upTo]);
@@ -150,7 +150,7 @@ class ChainedAuditLog implements PostgresAuditLog {
     after: number,
     limit: number,
   ): Promise<{ rows: AuditRow[]; chain: AuditChain }> {
-    await this.#buffer.flush();
+    await this.#buffer.flush([kind]);
     // One statement reads both, since rows may be added and dropped meanwhile. For a page without rows it returns only the chain.
     const found = await this.#database.read<ChainRow & (AuditRow | { number: null })>(this.#page, [
       kind,
@@ -171,7 +171,7 @@ class ChainedAuditLog implements PostgresAuditLog {
   /** Writes what was recorded. The database is the caller's. */
   async [Symbol.asyncDispose](): Promise<void> {
     try {
-      await this.#buffer.flush();
+      await this.#buffer.flush(allKinds);
     } finally {
       this.#buffer.close();
     }

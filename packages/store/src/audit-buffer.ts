@@ -1,6 +1,7 @@
 import type { CountedEvent } from './audit-chain.ts';
-import { type AuditEvent, auditKinds } from './audit-log.ts';
+import { type AuditEvent, type AuditKind, auditKinds } from './audit-log.ts';
 
+const allKinds = Object.keys(auditKinds) as AuditKind[];
 const flushAfterMs = 1000;
 const mergeForMs = 60_000;
 /** The number of waiting events at which they are written at once. */
@@ -66,11 +67,16 @@ export class AuditBuffer {
     return this.#writing;
   }
 
-  /** Writes everything that was recorded, and ends the counting of merged events. Throws or rejects if that fails. */
-  flush(): void | Promise<void> {
-    clearTimeout(this.#mergeTimer);
-    this.#mergeTimer = undefined;
-    this.#waiting.push(...this.#merged.takeAll());
+  /**
+   * Writes everything that was recorded of these kinds, and ends their counting of merged events. Other counting goes on: a read of the log
+   * is an event, too, and who reads again and again must not make a row each time. Throws or rejects if that fails.
+   */
+  flush(kinds: readonly AuditKind[]): void | Promise<void> {
+    this.#waiting.push(...this.#merged.take(kinds));
+    if (this.#merged.isEmpty) {
+      clearTimeout(this.#mergeTimer);
+      this.#mergeTimer = undefined;
+    }
     const written = this.#write(false);
     // A running write includes the events that were recorded before it.
     return written ?? this.#writing;
@@ -84,7 +90,7 @@ export class AuditBuffer {
 
   #endMerging(): void {
     this.#mergeTimer = undefined;
-    this.#waiting.push(...this.#merged.takeAll());
+    this.#waiting.push(...this.#merged.take(allKinds));
     this.#tryWrite(false);
   }
 
@@ -171,7 +177,7 @@ class MergedEvents {
     const counted = this.#counts.get(key);
     const { count = 1, at } = event;
     if (!counted) {
-      const due = this.#counts.size >= maxCounts ? this.takeAll() : [];
+      const due = this.#counts.size >= maxCounts ? this.take(allKinds) : [];
       this.#names.set(sort, (this.#names.get(sort) ?? 0) + 1);
       this.#counts.set(key, { ...named, count: 0, firstAt: at });
       return [...due, named];
@@ -181,12 +187,12 @@ class MergedEvents {
     return [];
   }
 
-  /** Returns the counted events, and begins anew. */
-  takeAll(): CountedEvent[] {
-    const all = [...this.#counts.values()].filter(({ count }) => count > 0);
-    this.#counts.clear();
-    this.#names.clear();
-    return all;
+  /** Returns the counted events of these kinds, and begins anew. */
+  take(kinds: readonly AuditKind[]): CountedEvent[] {
+    const ended = [...this.#counts].filter(([, { kind }]) => kinds.includes(kind));
+    for (const [key] of ended) this.#counts.delete(key);
+    for (const sort of this.#names.keys()) if (kinds.includes(JSON.parse(sort)[0])) this.#names.delete(sort);
+    return ended.flatMap(([, event]) => (event.count > 0 ? [event] : []));
   }
 
   get isEmpty(): boolean {

@@ -163,7 +163,7 @@ export async function answerRevokeStanding(
   const standing = approvals?.standing().find((one) => one.id === id);
   if (!approvals || !standing || !seesRole(asker, standing.role)) {
     return refused(
-      'invalid_arguments',
+      'not_found',
       `there is no standing approval '${id}' in force; signalbox approvals standing lists them`,
     );
   }
@@ -174,13 +174,13 @@ export async function answerRevokeStanding(
 
 function unknownApproval(id: string): McpReply {
   return refused(
-    'invalid_arguments',
+    'not_found',
     `there is no approval '${id}' that you may see; signalbox approvals lists those that wait`,
   );
 }
 
 function refused(
-  code: 'invalid_arguments' | 'permission_denied' | 'quota_exceeded',
+  code: 'invalid_arguments' | 'not_found' | 'permission_denied' | 'quota_exceeded',
   message: string,
 ): McpReply {
   return { error: toolCallError(code, message, { mayHaveRun: false }) };

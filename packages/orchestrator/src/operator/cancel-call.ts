@@ -79,7 +79,7 @@ async function endedBefore({ registry, journal }: CancelCallDeps, key: CallKey):
   }
   const text = `the orchestrator knows no call of '${key.agent}' with the id ${key.requestId}`;
   return {
-    error: toolCallError('invalid_arguments', text, {
+    error: toolCallError('not_found', text, {
       mayHaveRun: false,
       hint: 'It has not come yet, or is forgotten. signalbox tools calls lists those that are known.',
     }),

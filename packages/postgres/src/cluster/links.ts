@@ -1,8 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import tls from 'node:tls';
+import { HandshakeQueue } from '@signalbox/serving/tls';
 import { type LoggedMessage, StoreError } from '@signalbox/store/rules';
 
 /** What one broker tells another one: in which inbox something was stored. Without the inbox, the other one must look. */
@@ -24,7 +25,7 @@ export interface LinkedBroker {
 export interface LinksOptions {
   /** The incarnation of this broker. */
   incarnation: number;
-  /** The secret that the brokers on the schema share. */
+  /** The secret that the brokers on the schema share, and no others, not even those on a copy of it. */
   secret: string;
   /** The address at which other brokers reach this one; port 0 stands for any free one. With `false` there are no links. */
   listen: { host: string; port: number } | false;
@@ -42,6 +43,8 @@ const maxStored = 1024 * 1024;
 const maxLine = 32 * 1024 * 1024;
 /** The most connections that are accepted. */
 const maxAccepted = 64;
+/** The handshakes that are begun a second, as each takes a third of a millisecond of the processor and anybody can ask for one. */
+const handshakesPerSecond = 20;
 /** The time in which a connection must be made, in milliseconds. */
 const connectMs = 2000;
 /** The time without an answer after which a broker is out of reach, in milliseconds. */
@@ -65,8 +68,11 @@ export class Links implements Disposable {
   /** The addresses at which this broker takes links. */
   addresses: readonly string[] = [];
   readonly #options: LinksOptions;
-  readonly #server: tls.Server;
-  readonly #accepted = new Set<tls.TLSSocket>();
+  readonly #server: Server;
+  readonly #tls: tls.Server;
+  readonly #handshakes: HandshakeQueue;
+  /** The connections that are encrypted, or whose handshake has not begun. */
+  readonly #accepted = new Set<Socket>();
   readonly #links = new Map<number, Link>();
 
   private constructor(options: LinksOptions) {
@@ -75,12 +81,18 @@ export class Links implements Disposable {
     const key = keyOf(secret, incarnation);
     const pskCallback = (_socket: tls.TLSSocket, identity: string) =>
       identity === String(incarnation) ? key : null;
-    this.#server = tls.createServer({ ...protocol, handshakeTimeout: connectMs, pskCallback }, (socket) =>
+    this.#tls = tls.createServer({ ...protocol, handshakeTimeout: connectMs, pskCallback }, (socket) =>
       this.#accept(socket),
     );
-    this.#server.maxConnections = maxAccepted;
     // One that does not know the key, or says nothing for a while.
-    this.#server.on('tlsClientError', (_error, socket) => socket.destroy());
+    this.#tls.on('tlsClientError', (_error, socket) => socket.destroy());
+    this.#handshakes = new HandshakeQueue({
+      perSecond: handshakesPerSecond,
+      monotonic: options.monotonic ?? (() => performance.now()),
+      after: (ms, work) => void (ms === 0 ? setImmediate(work) : setTimeout(work, ms)),
+    });
+    this.#server = createServer((socket) => this.#admit(socket));
+    this.#server.maxConnections = maxAccepted;
   }
 
   /** Takes links from now on. Rejects with a `StoreError` if the address can't be used. */
@@ -96,6 +108,8 @@ export class Links implements Disposable {
       const text = `broker.store.link: cannot listen on ${listen.host}, port ${listen.port} (${(error as Error).message}). Name a free address of this machine, or false.`;
       throw new StoreError('store_refused', text, error);
     }
+    // A connection could not be accepted, for example because there are too many open files: brokers are told through the database.
+    server.on('error', () => {});
     const { port } = server.address() as AddressInfo;
     links.addresses = hostsOf(listen.host).map((host) => `${host} ${port}`);
     return links;
@@ -127,6 +141,28 @@ export class Links implements Disposable {
   /** Tells a broker news. Returns false if it must be told through the database. */
   tell(incarnation: number, news: readonly News[]): boolean {
     return this.#links.get(incarnation)?.tell(news) ?? false;
+  }
+
+  /** Begins the handshake of a connection when it has asked for one and its turn has come. */
+  #admit(socket: Socket): void {
+    const { remoteAddress = '' } = socket;
+    const end = (): void => void socket.destroy();
+    this.#accepted.add(socket);
+    socket.setTimeout(connectMs, end);
+    socket.on('error', end);
+    socket.on('close', () => this.#accepted.delete(socket));
+    socket.once('data', (first) => {
+      socket.pause();
+      socket.unshift(first);
+      this.#handshakes.add(remoteAddress, () => {
+        if (socket.destroyed) return false;
+        this.#accepted.delete(socket);
+        socket.setTimeout(0);
+        socket.off('timeout', end);
+        this.#tls.emit('connection', socket);
+        return true;
+      });
+    });
   }
 
   #accept(socket: tls.TLSSocket): void {

@@ -143,7 +143,11 @@ export class PostgresCluster implements AsyncDisposable {
   ): Promise<PostgresCluster> {
     await forgetThoseThatAreOver(database);
     await using opening = new AsyncDisposableStack();
-    const query = database.unnamed(`SELECT value FROM @meta WHERE key = 'link_secret'`);
+    // A restored dump has the same secret and names the same brokers, but its tables have other numbers.
+    const query = database.unnamed(
+      `SELECT concat_ws(' ', value, '@meta'::regclass::oid, (SELECT oid FROM pg_database WHERE datname = current_database())) AS value
+       FROM @meta WHERE key = 'link_secret'`,
+    );
     const [secret] = await database.read<{ value: string }>(query);
     const onNews = (news: readonly News[]): void => cluster.#notifications.told(news);
     const own = { incarnation: database.epoch, secret: secret!.value, onNews };

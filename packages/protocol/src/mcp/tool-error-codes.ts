@@ -8,7 +8,7 @@ export const toolErrorCodes = {
   not_found: {
     category: 'permanent',
     retryable: false,
-    meaning: 'No server has this resource, template or prompt.',
+    meaning: 'No such resource, prompt, approval or call is known.',
   },
   tool_timeout: { category: 'transient', retryable: true, meaning: 'The tool did not answer in time.' },
   tool_panicked: {

@@ -1,4 +1,5 @@
 export { clientGroup } from './client-group.ts';
+export { HandshakeQueue } from './handshake-queue.ts';
 export { TlsFront, type TlsFrontOptions } from './tls-front.ts';
 export {
   type CertificateLife,

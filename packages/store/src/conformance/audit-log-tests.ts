@@ -96,6 +96,20 @@ export function auditLogConformance(name: string, open: OpenAuditLog): void {
       ]);
     });
 
+    it('counts on while other kinds are read: who reads calls again and again makes few rows of it', async () => {
+      await using setup = await open();
+      const { log } = setup;
+      for (let n = 1; n <= 5; n++) {
+        log.record(refusal({ kind: 'read', code: 'audit_read', detail: `page ${n}` }));
+        await log.read({ since: 0, kinds: ['call'], limit: 10 });
+        await log.readChain('change', 0, 10);
+      }
+      expect(await entriesOf(log, ['read'])).toMatchObject([
+        { detail: 'page 1' },
+        { count: 4, detail: 'page 5' },
+      ]);
+    });
+
     it('tells few names of one agent apart at a time, and counts the others together', async () => {
       await using setup = await open();
       for (let i = 0; i < 1000; i++) setup.log.record(refusal({ name: `tool-${i}` }));

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type BrokerClient, connectBroker, groupAddress, type ServeFailure } from '@signalbox/client';
-import { startTimer as nodeTimer, requireFreeInbox, type StartTimer } from '@signalbox/client/internal';
+import { awaitFreeInbox, startTimer as nodeTimer, type StartTimer } from '@signalbox/client/internal';
 import { frameLimits, messageOf, SignalboxError } from '@signalbox/protocol';
 import { within } from '@signalbox/serving';
 import type { Tracing } from '@signalbox/serving/tracing';
@@ -60,7 +60,7 @@ export interface ServeAgentOptions {
   retryWaitMs?: number;
   /** Starts the timers of notes and turns; by default those of Node. */
   startTimer?: StartTimer;
-  /** True: the inbox is taken from another process that reads it; by default that is refused with `inbox_in_use`. */
+  /** True: the inbox is taken from another process that reads it; by default that is refused with `inbox_in_use` after a while. */
   takesOver?: boolean;
   /** Makes spans of the messages that start turns, and of replies. */
   tracing?: Tracing | undefined;
@@ -127,7 +127,14 @@ async function serve(
     ...(options.random && { random: options.random }),
     tracing: options.tracing,
   });
-  if (group === undefined && !options.takesOver) await requireFreeInbox(client);
+  if (group === undefined && !options.takesOver) {
+    const onWait = (message: string): void =>
+      onEvent({ event: 'warning', agent, code: 'inbox_in_use', message });
+    await awaitFreeInbox(client, { signal: stopping, onWait }).catch((thrown) => {
+      if (!stopping.aborted) throw thrown;
+    });
+    if (stopping.aborted) return;
+  }
   const status = new ServeStatus(client, command);
   const circuit = new ProgramCircuit({
     retryWaitMs: options.retryWaitMs ?? defaultRetryWaitMs,

@@ -71,6 +71,7 @@ export interface TurnMessage {
 /** A reason for a warning of a served agent alone. */
 export type ServeWarning =
   | 'asks_nobody'
+  | 'inbox_in_use'
   | 'peer_away'
   | 'no_tools'
   | 'not_audited'

@@ -135,7 +135,7 @@ class SqliteAuditLog implements AuditLog {
 
   async read({ since, kinds, after = 0, before, limit }: AuditQuery): Promise<AuditRow[]> {
     return this.#attempt(() => {
-      this.#buffer.flush();
+      this.#buffer.flush(kinds);
       const found = kinds.flatMap((kind) => {
         const from = Math.max(after, this.#numberBefore(kind, since));
         const { ahead, behind } = this.#tables[kind];
@@ -152,7 +152,7 @@ class SqliteAuditLog implements AuditLog {
     limit: number,
   ): Promise<{ rows: AuditRow[]; chain: AuditChain }> {
     return this.#attempt(() => {
-      this.#buffer.flush();
+      this.#buffer.flush([kind]);
       const { recordedAt: _, ...chain } = this.#chains.get(kind)!;
       return { rows: this.#tables[kind].behind.all(after, limit), chain };
     });
@@ -165,7 +165,7 @@ class SqliteAuditLog implements AuditLog {
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#db.open) return;
     try {
-      this.#attempt(() => this.#buffer.flush());
+      this.#attempt(() => this.#buffer.flush(allKinds));
     } finally {
       this.#buffer.close();
       closeDatabase(this.#db);

@@ -25,6 +25,8 @@ export interface InboxDeps {
   log: Log;
   /** Monotonic milliseconds. */
   now: () => number;
+  /** The time in which a second call takes the inbox from another process, in milliseconds. Agents look for mail now and then, too. */
+  secondCallMs: number;
 }
 
 /** The agent's own inbox. It is held from the first read on; a read after a loss takes it again. */
@@ -34,8 +36,8 @@ export class Inbox {
   readonly #stop = new AbortController();
   #leasing: Promise<BrokerClient> | undefined;
   #isLeased = false;
-  /** True if the agent was told that another process reads the inbox: the next call takes it. */
-  #mayTakeOver = false;
+  /** The agent was told that another process reads the inbox: a call up to this time takes it. */
+  #takesOverUntil = Number.NEGATIVE_INFINITY;
   /** The calls that wait for the next message. */
   readonly #waiters = new Set<PromiseWithResolvers<void>>();
 
@@ -141,8 +143,8 @@ export class Inbox {
   async #take(): Promise<BrokerClient> {
     const { main, consumerId } = this.#deps;
     const client = await main.client(this.#stop.signal);
-    if (!this.#mayTakeOver) await this.#refuseToTakeOver(client);
-    this.#mayTakeOver = false;
+    if (this.#deps.now() > this.#takesOverUntil) await this.#refuseToTakeOver(client);
+    this.#takesOverUntil = Number.NEGATIVE_INFINITY;
     const subscription = await client.subscribe({
       window: inboxWindow,
       ...(consumerId !== undefined && { consumerId }),
@@ -152,7 +154,7 @@ export class Inbox {
     void this.#receiveAll(client, subscription).then((lost) => {
       this.#isLeased = false;
       this.#leasing = undefined;
-      if (lost instanceof SignalboxError && lost.code === 'taken_over') this.#mayTakeOver = true;
+      if (lost instanceof SignalboxError && lost.code === 'taken_over') this.#mayTakeOver();
       this.checkedOut.leaseEnded();
       for (const waiter of this.#waiters) waiter.reject(lost);
     });
@@ -164,9 +166,13 @@ export class Inbox {
     try {
       await requireFreeInbox(client);
     } catch (thrown) {
-      if (thrown instanceof SignalboxError && thrown.code === 'inbox_in_use') this.#mayTakeOver = true;
+      if (thrown instanceof SignalboxError && thrown.code === 'inbox_in_use') this.#mayTakeOver();
       throw thrown;
     }
+  }
+
+  #mayTakeOver(): void {
+    this.#takesOverUntil = this.#deps.now() + this.#deps.secondCallMs;
   }
 
   /** Receives messages. Resolves when the lease is lost, with the reason: `taken_over`, or why the connection ended. */
