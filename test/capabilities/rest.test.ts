@@ -63,6 +63,9 @@ metadata: { idempotent: true, destructive: false, tags: [items] }
     limit: false,
     deep: [false, { size: 3 }],
   });
+  // Null clears a field of many services, so it is a value of its own.
+  await tools.call('put_item', { id: 5, limit: null });
+  expect(JSON.parse(server.arrivals[2]!.body)).toMatchObject({ limit: null, deep: [null, { size: 3 }] });
 });
 
 it('refuses values that could leave their place, before anything is sent', async () => {

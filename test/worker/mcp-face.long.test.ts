@@ -48,10 +48,21 @@ test("the server's progress reaches a client that asked for it, and signs of lif
     mailbox: false,
   });
   const progress: { progress: number; message?: string }[] = [];
-  await connection.call(
-    'mcp_counter__slow',
-    { ms: 1_200 },
-    { onprogress: (one) => progress.push({ progress: one.progress, message: one.message ?? '' }) },
+  const beside: string[] = [];
+  await Promise.all([
+    connection.call(
+      'mcp_counter__slow',
+      { ms: 1_200 },
+      { onprogress: (one) => progress.push({ progress: one.progress, message: one.message ?? '' }) },
+    ),
+    connection.call(
+      'mcp_counter__slow',
+      { ms: 600, label: ' of another call' },
+      { onprogress: ({ message = '' }) => beside.push(message) },
+    ),
+  ]);
+  expect(beside.filter((message) => message.startsWith('step'))).toEqual(
+    [1, 2, 3].map((step) => `step ${step} of another call`),
   );
   const messages = progress.map((one) => one.message);
   expect(messages.filter((message) => message?.startsWith('step'))).toEqual(['step 1', 'step 2', 'step 3']);
