@@ -11,27 +11,35 @@ beforeAll(async () => {
 });
 afterAll(() => shared?.[Symbol.asyncDispose]());
 
-/** The configuration with one server, and a pattern with a typo. */
-const mistyped = (): string => everythingText().replace('mcp_everything__echo', 'everything:ehco');
+/** The configuration with one server, and two patterns with typos. */
+function mistyped(): string {
+  const config = JSON.parse(everythingText().replace('mcp_everything__echo', 'everything:ehco'));
+  config.roles.researcher.ask = ['everything:get-smu'];
+  return JSON.stringify(config);
+}
 
 test('A pattern of a role that matches nothing is told as long as it stands, and so is a server that is still starting.', async () => {
   await using workspace = await startWorkspace(mistyped);
   const text =
     "role 'researcher': 'everything:ehco' matches no tool; the most similar tool is 'everything:echo'";
+  // A call would go on without the approval that was meant.
+  const ask =
+    "roles.researcher.ask: 'everything:get-smu' matches no tool; the most similar tool is 'everything:get-sum'";
   const [status, matrix, doctor] = [
     await workspace.run(['status']),
     await workspace.run(['tools', 'matrix']),
     await workspace.run(['doctor']),
   ];
   expect(status).toMatchObject({ code: 1, stdout: expect.stringContaining(text) });
-  expect(matrix).toMatchObject({ code: 0, stderr: `warning: ${text}\n` });
+  expect(status.stdout).toContain(ask);
+  expect(matrix).toMatchObject({ code: 0, stderr: `warning: ${text}\nwarning: ${ask}\n` });
   expect(doctor.stdout).toContain(text);
-  expect(jsonOf(await workspace.run(['tools', 'matrix', '--json']))).toMatchObject({ warnings: [text] });
+  expect(jsonOf(await workspace.run(['tools', 'matrix', '--json']))).toMatchObject({ warnings: [text, ask] });
 
   const file = join(workspace.directory, 'signalbox.yaml');
   const config = JSON.parse(await readFile(file, 'utf8'));
   config.mcpServers.hanging = { command: process.execPath, args: ['-e', 'setInterval(() => {}, 1000)'] };
-  config.roles.researcher.tools = ['everything:echo', 'hanging:*'];
+  config.roles.researcher = { tools: ['everything:echo', 'hanging:*'] };
   await writeFile(file, JSON.stringify(config));
   // The change is put in force by itself.
   await using operator = await workspace.operator();

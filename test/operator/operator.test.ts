@@ -19,6 +19,7 @@ import {
 import { RoleToolAllowlist, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 import type { CallRecord } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
+import { startJournaledStack } from '../support/orchestrator/journaled-stack.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
 const allowlist = RoleToolAllowlist.fromEntries([
@@ -54,7 +55,7 @@ test('A program follows a tool call, reads its timeline and asks the orchestrato
 
 test('Calls that only read are listed after a restart of the orchestrator, found by agent, tool and outcome, and stand in their thread.', async () => {
   const keepBodies = { kinds: ['note'], ageMs: 86_400_000, bytes: 1_000_000 };
-  await using stack = await startToolStack({ allowlist, broker: { keepBodies } });
+  await using stack = await startJournaledStack({ allowlist, broker: { keepBodies } });
   const operator = await stack.client('operator', 'operator');
   const bea = await stack.executor('bea', 'builder', { thread: 'plan' });
   await bea.client.deliver({ to: 'operator', kind: 'note', thread: 'plan', body: 'I begin' });
@@ -77,11 +78,14 @@ test('Calls that only read are listed after a restart of the orchestrator, found
   await using _next = await startOrchestrator({
     client,
     host: stack.host,
+    journal: stack.journal,
     policy: wholePolicy({ allowlist }),
   });
   const after = await list();
   expect(after.known_since).toBeGreaterThan(before.known_since);
   expect(after.ids).toEqual(['e1', 'c1', 'e2']);
+  // The journal knows of a call before it.
+  expect((await list({ limit: 1 })).ids).toEqual(['e2']);
   const [echo] = before.calls as [CallRecord];
   expect(after.calls[0]).toMatchObject({
     ...{ agent: 'bea', role: 'builder', tool: 'mcp_counter__echo', server: 'counter', thread: 'plan' },

@@ -34,14 +34,17 @@ describe.skipIf(serverUrl === undefined)('A link between two brokers', () => {
     await site.linked(true);
     await one.cluster.take('bob');
     await send({ ...message('large'), body: 'x'.repeat(1024 * 1024 + 1), inbox: 'bob' });
-    await expect.poll(() => one.heard).toEqual(['wake bob']);
+    // A look may tell of a row that a link has told of.
+    await expect.poll(() => one.heard).toContain('wake bob');
     await one.cluster.join('group:x');
     await send({ ...message('shared'), inbox: 'group:x' });
-    await expect.poll(() => one.heard).toEqual(['wake bob', 'wake group:x']);
+    await expect.poll(() => one.heard).toContain('wake group:x');
     site.proxy.hold();
+    one.heard.length = 0;
     await send('late');
     // The row is found by a look.
-    await expect.poll(() => one.heard).toEqual(['wake bob', 'wake group:x', 'wake bob']);
+    await expect.poll(() => one.heard).toContain('wake bob');
+    expect(one.heard).not.toContainEqual(expect.stringContaining('came'));
     await other.cluster.take('bob');
     await one.cluster.take('bob');
     const waiting = await one.cluster.read('bob', 0, 10, 1e9);

@@ -1,7 +1,7 @@
 import type { Inventory, McpHost, ServerStatus, StartFailure } from '@signalbox/mcp-host';
 import { patternWarnings } from '@signalbox/orchestrator/internal';
 import type { Config } from '../config/index.ts';
-import { configuredAllowlist, configuredMcpContent } from '../policy/policy.ts';
+import { configuredAllowlist, configuredMcpContent, policyOf } from '../policy/policy.ts';
 
 /** The facts about an orchestrator whose servers have all answered or failed for the first time. */
 export interface OrchestratorReport {
@@ -37,6 +37,7 @@ export function describeOrchestrator(
   const allowlist = configuredAllowlist(config);
   const { tools, hidden, origins, renamed, problems } = inventory;
   const missing = host.missing();
+  const policy = { ...policyOf(config, renamed), allowlist, mcpContent: configuredMcpContent(config) };
   return {
     servers: host.servers().map(({ name, state, toolCount, lastError }) => ({
       name,
@@ -57,7 +58,7 @@ export function describeOrchestrator(
     warnings: [
       ...config.warnings,
       ...problems.map(problemText),
-      ...patternWarnings({ allowlist, mcpContent: configuredMcpContent(config) }, inventory, missing),
+      ...patternWarnings(policy, inventory, missing),
     ],
   };
 }

@@ -70,7 +70,7 @@ export interface Catalog {
  */
 export function createCatalog(
   inventory: Inventory,
-  { allowlist, mcpContent: mcpContentAllowlist, mailbox, approvals, results }: Omit<ToolPolicy, 'repeat'>,
+  { allowlist, mcpContent: mcpContentAllowlist, mailbox, approvals, results, repeat }: ToolPolicy,
   { digests = new ToolDigests(), clientForms = new ClientForms() } = {},
 ): Catalog {
   const views = new Map<string, RoleView>();
@@ -134,7 +134,8 @@ export function createCatalog(
     },
     tool: (name) => byName.get(name),
     unmatched() {
-      warnings ??= unmatchedPatterns({ allowlist, mcpContent: mcpContentAllowlist }, inventory);
+      const policy = { allowlist, mcpContent: mcpContentAllowlist, approvals, repeat };
+      warnings ??= unmatchedPatterns(policy, inventory);
       return warnings;
     },
   };

@@ -16,6 +16,30 @@ const warningsOf = (prompts: string[], resources: string[], known: object = { mc
     { mcpContent: McpContentAllowlist.fromEntries([['reader', { prompts, resources }]]) },
   );
 
+test('A rule of ask or of repeats that matches nothing is warned about, if it is about one server.', () => {
+  const origins = new Map([['mcp_files__write_file', { server: 'files', tool: 'write_file' }]]);
+  const ask = [
+    'files:writefile',
+    { tool: 'files:wirte_*' },
+    '*:delete_*',
+    'mcp_*',
+    { annotations: 'destructive' as const },
+  ];
+  const warned = allowlistWarnings(
+    RoleToolAllowlist.unrestricted(),
+    { tools: ['mcp_files__write_file'], origins },
+    {
+      approvals: { roles: { editor: [...ask, 'files:write_*'] } },
+      repeat: { never: ['files:writefile', '*:write*s'] },
+    },
+  );
+  expect(warned.map(({ message }) => message)).toEqual([
+    "roles.editor.ask: 'files:writefile' matches no tool; the most similar tool is 'files:write_file'",
+    expect.stringContaining("roles.editor.ask: 'files:wirte_*' matches no tool"),
+    "neverRepeat: 'files:writefile' matches no tool; the most similar tool is 'files:write_file'",
+  ]);
+});
+
 test('Patterns of prompts and resources that match something, if only something hidden or a template, are no problem.', () => {
   const prompts = ['mcp_mail__*', 'mail:draft', '*'];
   expect(warningsOf(prompts, ['files:file:///docs/*', 'db:db://users', 'd*:*', '*:*'])).toEqual([]);

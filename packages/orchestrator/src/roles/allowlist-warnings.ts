@@ -1,6 +1,8 @@
 import type { Inventory, McpContent, MissingServer } from '@signalbox/mcp-host';
 import { nearestName } from '@signalbox/protocol/internal';
+import type { ApprovalPolicy } from '../approvals/ask-rules.ts';
 import type { CallBudgets } from '../budgets/call-budgets.ts';
+import type { ToolPolicy } from '../operator/policy.ts';
 import type { McpContentAllowlist } from './mcp-content-allowlist.ts';
 import type { RepeatLists } from './repeat-lists.ts';
 import { matchesResource, mayMeanResourceOf } from './resource-pattern.ts';
@@ -36,26 +38,26 @@ export interface KnownNames {
  * left out.
  */
 export function patternWarnings(
-  policy: { allowlist: RoleToolAllowlist; mcpContent: McpContentAllowlist },
+  policy: PolicyWithPatterns,
   inventory: Inventory,
   missing: readonly Server[],
 ): string[] {
   return certainWarnings(unmatchedPatterns(policy, inventory), inventory, missing);
 }
 
-/** Finds the patterns of roles that match nothing in an inventory, which takes long if it is large. */
+/** The parts of a policy that have patterns. */
+type PolicyWithPatterns = Pick<ToolPolicy, 'allowlist' | 'mcpContent' | 'approvals' | 'repeat'>;
+
+/** Finds the patterns of a policy that match nothing in an inventory, which takes long if it is large. */
 export function unmatchedPatterns(
-  {
-    allowlist,
-    mcpContent: contentAllowlist,
-  }: { allowlist: RoleToolAllowlist; mcpContent: McpContentAllowlist },
+  { allowlist, mcpContent: contentAllowlist, approvals, repeat }: PolicyWithPatterns,
   { tools, hidden, changed, origins, mcpContent }: Inventory,
 ): AllowlistWarning[] {
   const names = [...[...tools, ...hidden].map((tool) => tool.name), ...changed.keys()];
   return allowlistWarnings(
     allowlist,
     { tools: names, origins, mcpContent },
-    { mcpContent: contentAllowlist },
+    { mcpContent: contentAllowlist, approvals, repeat },
   );
 }
 
@@ -90,7 +92,13 @@ export function allowlistWarnings(
     repeat = {},
     budgets = {},
     mcpContent,
-  }: { repeat?: RepeatLists; budgets?: CallBudgets; mcpContent?: McpContentAllowlist } = {},
+    approvals,
+  }: {
+    repeat?: RepeatLists;
+    budgets?: CallBudgets;
+    mcpContent?: McpContentAllowlist;
+    approvals?: Pick<ApprovalPolicy, 'roles'>;
+  } = {},
 ): AllowlistWarning[] {
   const isUnknownRole = (role: string) => known.roles !== undefined && !known.roles.includes(role);
   const warnings: AllowlistWarning[] = [];
@@ -102,14 +110,23 @@ export function allowlistWarnings(
     if (texts.length < patterns.length) warnings.push(...withoutReadOnly(role, known.origins));
   }
   if (known.mcpContent && mcpContent) warnings.push(...mcpContentWarnings(mcpContent, known.mcpContent));
-  const lists = { safeToRepeat: repeat.safe, neverRepeat: repeat.never };
-  for (const [list, patterns = []] of Object.entries(lists))
-    warnings.push(...unmatched(patterns, tools, { list }));
+  const asks = Object.entries(approvals?.roles ?? {}).map(([role, rules]): [string, string[]] => [
+    `roles.${role}.ask`,
+    rules.flatMap((rule) => (typeof rule === 'string' ? rule : (rule.tool ?? []))),
+  ]);
+  const repeats = { safeToRepeat: repeat.safe, neverRepeat: repeat.never };
+  for (const [list, patterns = []] of [...asks, ...Object.entries(repeats)])
+    warnings.push(...unmatched(patterns.filter(meansOneServer), tools, { list }));
   const withBudget = new Set([...Object.keys(budgets.roles ?? {}), ...Object.keys(budgets.perRole ?? {})]);
   for (const role of [...withBudget].filter(isUnknownRole)) {
     warnings.push(unknownRole(role, known.roles, `the role '${role}' has a budget, but no token has it`));
   }
   return warnings;
+}
+
+/** Returns false for a pattern of any server's tools: as a precaution, it may match nothing yet. */
+function meansOneServer(pattern: string): boolean {
+  return !pattern.includes('*') || /^[^*]+(:|__)/.test(pattern);
 }
 
 /** The items of one kind that patterns may match. */

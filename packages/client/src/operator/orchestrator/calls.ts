@@ -64,10 +64,12 @@ export async function readCalls(
   const calls = new Map(known.calls.map((call) => [keyOf(call), call]));
   const { known_since } = known;
   const found = [...calls.values()].filter((call) => isMeant(call, query));
-  const isWhole = running || since >= Math.max(known_since, oldest) || found.length >= limit;
+  // Before that, the orchestrator knows only some: those of the journal.
+  const complete = found.filter(({ received_at }) => received_at >= known_since).length;
+  const isWhole = running || since >= Math.max(known_since, oldest) || complete >= limit;
   const { budgets } = known;
   if (isWhole) return { calls: newest(found, limit), known_since, ...(budgets && { budgets }) };
-  const earlier = await auditedCalls(client, orchestrator, query, { calls, wanted: limit - found.length });
+  const earlier = await auditedCalls(client, orchestrator, query, { calls, wanted: limit - complete });
   return {
     calls: newest([...found, ...earlier.calls], limit),
     known_since,
