@@ -14,7 +14,7 @@ test('tail follows messages and tool calls, says when it was cut off from the br
   expect(await executor.execute({ name: 'mcp_counter__echo', arguments: {} })).toHaveProperty('result');
   await expect.poll(tail.told).toContain('call mcp_counter__echo ok');
   const request = tail.events.find(({ message }) => message?.kind === 'mcp_request');
-  expect(tail.events.find(({ call }) => call)).toMatchObject({
+  expect(tail.events.find(({ call }) => call?.state === 'finished')).toMatchObject({
     call: { agent: 'bea', role: 'builder', request_id: request?.message?.id, state: 'finished' },
   });
   expect(request?.message).toMatchObject({

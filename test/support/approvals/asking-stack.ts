@@ -34,7 +34,7 @@ export async function startAskingStack(
   policy: Partial<ApprovalPolicy> = {},
   options: ToolStackOptions = {},
 ): Promise<AskingStack> {
-  const roles = { worker: ['mcp_counter__count', 'mcp_counter__slow', 'mcp_counter__fail'] };
+  const roles = { worker: ['mcp_counter__count', 'mcp_counter__slow'] };
   const approvals = { roles, deadlineMs: 60_000, notify: [], ...policy };
   await using starting = new AsyncDisposableStack();
   const stack = starting.use(await startJournaledStack({ approvals, ...options }));
