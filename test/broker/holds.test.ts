@@ -194,7 +194,7 @@ it('brings answers to the sub-inbox of a held agent, and keeps everything else f
   expect(idsOf(rosa)).toEqual(['a1', 't1', 't2', 't3']);
 });
 
-it('counts no waiting answer as held back, on whatever page it is', async () => {
+it('counts no waiting answer as held back, on the first page or a later one', async () => {
   await using broker = await startTestBroker();
   await using operator = await connectOperator(broker);
   await using alice = await connect(broker, 'alice');

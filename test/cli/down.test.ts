@@ -20,7 +20,7 @@ test('up --detach returns when all is ready, and down ends it with all its proce
   expect(statSync(up.log).mode & 0o777).toBe(0o600);
   expect((await site.run('tools', '--json')).stdout).toContain('mcp_plain__look');
 
-  // What would be a second one says which process the first is, since when, and what to do.
+  // A second process of each kind names the first one, says since when it runs, and what to do.
   const kept = `runs already, on ${site.data} (signalbox up, process ${up.pid}, since `;
   for (const [program, words] of Object.entries({
     'the broker of ': ['broker'],

@@ -109,7 +109,7 @@ const takesUnknown = [
   'tail --agent',
 ];
 
-/** What a command cannot do without, beside its arguments. */
+/** The options that a command requires. */
 const needed: Readonly<Record<string, string[]>> = {
   hold: ['--reason', 'x'],
   'servers accept': ['--seen', 'x'],

@@ -175,7 +175,7 @@ async function copyFacts(from: TestSchema, to: TestSchema, address: string) {
   await to.sql(`INSERT INTO @broker_state SELECT epoch, '${address}' FROM @incarnation WHERE broker = 'one'`);
 }
 
-/** Opens the shares of two brokers. What `other` tells `one` goes through a proxy. `one` records what it hears. */
+/** Opens the shares of two brokers. The link from `other` to `one` goes through a proxy, and `one` records all that it hears. */
 async function openSite(options: Partial<PostgresStoresOptions> = {}) {
   await using opening = new AsyncDisposableStack();
   const schema = opening.use(await testSchema());

@@ -28,9 +28,9 @@ export interface DeadLetters {
   count(): Promise<number>;
   find(seq: number): Promise<(DeadLetter & { body?: string | undefined }) | undefined>;
   /**
-   * Moves a dead letter back into its inbox as a new message with the same id. The message has a new sequence number, no attempts, and its
-   * original lifetime or `leastMs`, whichever is longer, which begins at `now`. It is not treated as a repeat, although its id was settled; a pending message of its sender
-   * with the same id is a conflict. It counted as a dead letter, so it is within the caps of its sender and its recipient; the caps of the
+   * Moves a dead letter back into its inbox as a new message with the same id. The message has a new sequence number and no attempts. Its
+   * lifetime begins at `now`: the longer one of `leastMs` and its original lifetime. It is not treated as a repeat, although its id was
+   * settled; a pending message of its sender with the same id is a conflict. It counted as a dead letter, so it is within the caps of its sender and its recipient; the caps of the
    * inbox and the store are checked.
    */
   retry(seq: number, now: number, leastMs?: number): Promise<Retried>;

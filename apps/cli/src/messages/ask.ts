@@ -38,7 +38,7 @@ export async function ask(to: string, argument: string, flags: AskFlags): Promis
     const todo = `to answer, ${untilText(flags.timeout, Date.now())} at the latest`;
     let progress: string | undefined;
     waits.for(async () => {
-      // What it tells of the question itself is better than what it does besides.
+      // News of the question itself goes before news of the agent.
       if (progress !== undefined) return `${to} ${todo}; ${progress}`;
       return await recipientText(connected, to, todo, before);
     });

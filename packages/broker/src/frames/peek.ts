@@ -79,7 +79,7 @@ async function heldBackOf(
   if (isGroup(address)) return holds.on(caller.sender) === undefined ? 0 : read.filter(waits).length;
   if (!isHeld(address, caller, deps)) return 0;
   const { pending } = await store.stats(address);
-  // What was asked for may be one message, or a later page.
+  // The caller may have asked for a single message, or for a later page.
   const first = read.length === pending ? read : await store.read(address, 0, countedMessages, peekBytes);
   const answers = first.filter((one) => isWaiting(one) && isAnswer(one.kind)).length;
   return pending - delivery.held.count(address) - answers;

@@ -6,7 +6,7 @@ import tls from 'node:tls';
 import { HandshakeQueue } from '@signalbox/serving/tls';
 import { type LoggedMessage, StoreError } from '@signalbox/store/rules';
 
-/** What one broker tells another one: in which inbox something was stored. Without the inbox, the other one must look. */
+/** One broker tells another one that something was stored, and in which inbox. Without the inbox, the other one must look. */
 export interface News {
   /** The number of the row that says the same. */
   row?: number;

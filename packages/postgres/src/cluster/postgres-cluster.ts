@@ -44,7 +44,10 @@ export type InboxCluster = Pick<
  */
 export interface Tenure {
   hasBegun: boolean;
-  /** The highest number that a message of the inbox had at the last read, or that was settled. Such messages are not told any more. */
+  /**
+   * The highest number that a message of the inbox had at the last read, or that was settled. If another broker tells of a message up to
+   * this number, the inbox is read again.
+   */
   knownUpTo: number;
   /** Resolves when it begins, with the highest number of a message that may have been handed out before. */
   readonly begins: Promise<number>;

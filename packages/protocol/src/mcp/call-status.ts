@@ -109,7 +109,7 @@ const budgetUseSchema = z.object({
   window_ms: z.number(),
   wait_ms: z.number().describe('The time until a call is allowed; 0 if one is allowed now.'),
 });
-/** How much of a budget is used. */
+/** The use of a budget. */
 export type BudgetUse = z.infer<typeof budgetUseSchema>;
 
 /** Accepts the answer to op `calls` or `own_calls`. */

@@ -268,7 +268,7 @@ async function runJob(
       started: async () => {
         for (const { request } of wanted) {
           request.started({ atOnce: true });
-          // Who asked knows from now on that it is being worked on.
+          // The asker is told that somebody works on the question.
           if (isQuestion(request.message.kind)) request.progress({ message: 'a turn has begun' });
         }
         // The broker handles frames in order: once it answers this one, it has handled the one before.

@@ -34,7 +34,7 @@ export interface CallList {
   known_since: number;
   /** Calls that ended before this time were not looked at: there are too many that do not match. */
   searched_since?: number;
-  /** Of calls that wait or run: the budgets of which something is used, those with the least left first. */
+  /** The budgets of which something is used, those with the least left first. Only a list of calls that wait or run has them. */
   budgets?: BudgetUse[];
 }
 

@@ -235,7 +235,7 @@ async function taskOf({ id, contextId, status, artifacts }: Task, host: string):
   return { id, contextId, state, text: await textOf(...lists), mark };
 }
 
-/** Returns the text of lists of parts, and the end of one that is too long. What a part names is not fetched. */
+/** Returns the text of lists of parts, and the end of one that is too long. Files that a part names are not fetched. */
 async function textOf(...lists: (readonly Part[])[]): Promise<string> {
   const text = lists.map(joined).join('\n');
   if (Buffer.byteLength(text) <= keptEndBytes) return text;
