@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { connectBroker, requestAddress } from '@signalbox/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { jsonOf } from '../support/cli/command-line.ts';
 import { startMcpWorkspace, workerTransport } from '../support/cli/worker-mcp.ts';
 import type { Workspace } from '../support/cli/workspace.ts';
 
@@ -40,6 +41,22 @@ test('An MCP client that runs "signalbox worker mcp" sees its role’s tools and
     expect(tools.map(({ name }) => name)).not.toContain('mcp_everything__get-sum');
     const result = await client.callTool({ name: 'mcp_everything__echo', arguments: { message: 'hi' } });
     expect(result.content).toEqual([{ type: 'text', text: expect.stringContaining('hi') }]);
+    const sum = { name: 'mcp_everything__get-sum', arguments: { a: 1, b: 2 } };
+    for (let times = 0; times < 3; times++)
+      await expect(client.callTool(sum)).rejects.toThrow("is not allowed for role 'frugal'");
+    const audited = async () => {
+      const { rows } = await operator.admin('audit', { since: 0, kinds: ['refusal'] });
+      const entries = rows.map(
+        ({ entry }) => JSON.parse(entry) as { code: string; name: string; count?: number },
+      );
+      const refused = entries.filter(({ code, name }) => code === 'call_refused' && name === sum.name);
+      return refused.reduce((times, { count = 1 }) => times + count, 0);
+    };
+    await expect.poll(audited).toBe(3);
+    const calls = await workspace.run(['tools', 'calls', '--outcome', 'permission_denied', '--json']);
+    expect(jsonOf(calls)).toMatchObject({
+      calls: [{ tool: sum.name }, { tool: sum.name }, { tool: sum.name }],
+    });
     const isDirect = async () => {
       const connected = await operator.listConnected({ withStatus: true });
       return connected.find(({ agent }) => agent === 'rosa')?.lane;

@@ -5,7 +5,6 @@ import type { UnreadHint } from '@signalbox/protocol';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import type { CallsUnderWay } from '../tools/calls-under-way.ts';
 import type { FaceTools } from '../tools/face-tools.ts';
-import { invalidParams, JsonRpcError } from '../tools/json-rpc-error.ts';
 import { agentsTool } from './agents-tool.ts';
 import { AskTable } from './asking/ask-table.ts';
 import { askTools } from './asking/ask-tools.ts';
@@ -153,12 +152,7 @@ export function mailboxTools(executor: McpProxyExecutor, options: MailboxOptions
     sessionEnded: (session) => groups.release(session),
     list: () => shown().map(({ definition }) => definition),
     call(call) {
-      const tool = toolsByName.get(call.name);
-      if (!tool) return undefined;
-      if (isShown(call.name)) return tool.run(call);
-      if (executor.findTool(call.name)) return undefined;
-      const message = `there is no tool '${call.name}'`;
-      return Promise.reject(new JsonRpcError(invalidParams, message));
+      return isShown(call.name) ? toolsByName.get(call.name)?.run(call) : undefined;
     },
     onChanged(listener) {
       let before = shown();
