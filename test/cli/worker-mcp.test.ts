@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { connectBroker, requestAddress } from '@signalbox/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { jsonOf } from '../support/cli/command-line.ts';
+import { jsonOf, startDaemon } from '../support/cli/command-line.ts';
 import { startMcpWorkspace, workerTransport } from '../support/cli/worker-mcp.ts';
 import type { Workspace } from '../support/cli/workspace.ts';
 
@@ -93,13 +93,21 @@ test('An MCP client that runs "signalbox worker mcp" sees its role’s tools and
   }
 });
 
-test('The first line that a client reads names the mailbox, also for a role whose large results are kept.', async () => {
+test('The first line that a client reads names the mailbox, also for a role whose large results are kept, and a read takes it from another process only if it says so.', async () => {
   const { env: careful } = await workspace.agent('careful-2', 'careful');
   const client = new Client({ name: 'agent', version: '1.0.0' });
   const transport = workerTransport(careful);
   await client.connect(transport);
   try {
     expect(client.getInstructions()).toMatch(/^You share a mailbox.*\n[\s\S]*signalbox_result_read/);
+    await using echo = await startDaemon(['worker', 'echo'], { env: careful });
+    const read = async (args: object) =>
+      JSON.stringify(await client.callTool({ name: 'signalbox_inbox_read', arguments: { ...args } }));
+    for (let times = 0; times < 2; times++)
+      expect(await read({})).toContain('Read with take_over: true only');
+    expect(await read({ take_over: true })).toContain('No new messages');
+    expect(await echo.ended).not.toBe(0);
+    expect(echo.stderr()).toContain('taken_over');
   } finally {
     await client.close();
   }
