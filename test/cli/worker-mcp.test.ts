@@ -57,6 +57,15 @@ test('An MCP client that runs "signalbox worker mcp" sees its role’s tools and
     expect(jsonOf(calls)).toMatchObject({
       calls: [{ tool: sum.name }, { tool: sum.name }, { tool: sum.name }],
     });
+    const [tool, outcome] = await Promise.all([
+      workspace.run(['tools', 'calls', '--tool', 'everything:eko']),
+      workspace.run(['tools', 'calls', '--outcome', 'permission_denid']),
+    ]);
+    expect([tool.code, tool.stderr]).toEqual([2, expect.stringContaining("did you mean 'everything:echo'?")]);
+    expect([outcome.code, outcome.stderr]).toEqual([
+      2,
+      expect.stringContaining("did you mean 'permission_denied'?"),
+    ]);
     const isDirect = async () => {
       const connected = await operator.listConnected({ withStatus: true });
       return connected.find(({ agent }) => agent === 'rosa')?.lane;
