@@ -12,11 +12,17 @@ import { everythingText, startWorkspace, type Workspace } from '../support/cli/w
 
 let workspace: Workspace;
 let researcher: { id: string; env: Record<string, string> };
+let thrifty: { id: string; env: Record<string, string> };
 const operator = ['--config', 'signalbox.yaml'];
 
 beforeAll(async () => {
-  workspace = await startWorkspace(everythingText);
+  workspace = await startWorkspace(() => {
+    const { roles, ...config } = JSON.parse(everythingText());
+    const budget = { calls: 3, perSeconds: 3600 };
+    return JSON.stringify({ ...config, roles: { ...roles, thrifty: { ...roles.researcher, budget } } });
+  });
   researcher = await workspace.agent('researcher-1', 'researcher');
+  thrifty = await workspace.agent('thrifty-1', 'thrifty');
 });
 afterAll(() => workspace?.[Symbol.asyncDispose]());
 
@@ -191,6 +197,10 @@ test('The audit says what was refused, and belongs to no agent’s timeline.', a
 
 test('Calls that only read are shown after a kill -9 of the orchestrator; refused ones are not, and the command says since when.', async () => {
   expect((await call('{"message":"before"}')).code).toBe(0);
+  const saving = (...args: string[]) =>
+    workspace.run(['tools', 'call', 'mcp_everything__echo', ...args], thrifty.env);
+  expect((await saving('{"message":"one"}')).code).toBe(0);
+  expect((await saving('{}')).code).not.toBe(0);
   const calls = async (...args: string[]) => {
     const run = await workspace.run(['tools', 'calls', '--json', ...args, ...operator]);
     return (jsonOf(run) as { calls: { request_id: string; outcome: string; received_at: number }[] }).calls;
@@ -198,11 +208,17 @@ test('Calls that only read are shown after a kill -9 of the orchestrator; refuse
   const filter = ['--agent', 'researcher-1', '--tool', 'everything:echo', '--outcome', 'ok'];
   const { request_id: id } = (await calls(...filter)).at(-1)!;
   await vi.waitFor(async () => {
-    const audit = await workspace.run(['audit', 'call', ...operator, '--json']);
+    const audit = await workspace.run(['audit', 'call,refusal', ...operator, '--json']);
     expect(audit.stdout).toContain(id);
+    expect(audit.stdout.match(/"agent":"thrifty-1"/g)).toHaveLength(2);
   });
   process.kill(workspace.ready.orchestrator.pid, 'SIGKILL');
   await vi.waitFor(() => expect(workspace.up.stderr()).toContain('the orchestrator is back'), 20_000);
+  expect((await workspace.run(['ps', ...operator])).stdout).toMatch(
+    /^thrifty-1: 2 of 3 calls in 60 min used, 1 left$/m,
+  );
+  expect((await saving('{"message":"three"}')).code).toBe(0);
+  expect((await saving('{"message":"four"}')).stderr).toContain('the budget of 3 calls in 3600 s');
   // On a slow machine the journal may have the one or the other, with its reply.
   expect((await calls(...filter)).at(-1)).toMatchObject({ request_id: id, outcome: 'ok' });
   const table = await workspace.run(['tools', 'calls', ...operator]);

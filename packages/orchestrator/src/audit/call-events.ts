@@ -1,5 +1,8 @@
 import type { AuditReport, CallRecord } from '@signalbox/protocol';
 
+/** The `detail` of a read of a kept result. Its parts cost nothing of a budget. */
+export const keptResultRead = 'kept result';
+
 /**
  * Describes the end of a call for the audit log. A call that was not started is a refusal; `rule` names the rule that refused it. `detail`
  * is a further text about a call that was started.

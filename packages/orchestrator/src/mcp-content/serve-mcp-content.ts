@@ -13,7 +13,7 @@ import {
   whyNotNormal,
 } from '@signalbox/protocol';
 import type { AuditTrail } from '../audit/audit-trail.ts';
-import { callEvent } from '../audit/call-events.ts';
+import { callEvent, keptResultRead } from '../audit/call-events.ts';
 import type { BudgetLedger } from '../budgets/budget-ledger.ts';
 import { type BoundedReply, boundedReply } from '../calls/bounded-reply.ts';
 import { outcomeOf } from '../calls/call-outcome.ts';
@@ -250,7 +250,7 @@ async function readOwnResult(
     },
     uri,
   );
-  return { reply, startedAt, detail: 'kept result' };
+  return { reply, startedAt, detail: keptResultRead };
 }
 
 async function askHost(
