@@ -98,6 +98,23 @@ it('tells in pages by time what it holds, and its chains are whole in a flood of
   }
 });
 
+it('takes the times of an orchestrator within a minute before its own, and none that are later', async () => {
+  const now = 1_800_000_000_000;
+  await using broker = await startTestBroker({ durability: 'process', now: () => now });
+  await using alice = await operatorOf(broker);
+  const token = await broker.token('orchestrator', 'orchestrator');
+  await using orchestrator = await connectBroker({ url: broker.url, token, agent: 'orchestrator' });
+  const ended = { code: 'call_ended', agent: 'rosa', role: 'worker', name: 'mcp_a__b', detail: '' } as const;
+  const times = [now - 59_999, now, now + 1, now - 60_000, 0, undefined];
+  for (const [i, sentAt] of times.entries()) {
+    await orchestrator.audit(`b${i}`, [{ ...ended, ago_ms: 250 }], sentAt);
+  }
+  const believed = [now - 59_999, now, now, now, now, now];
+  expect((await entriesOf(alice, 'call')).map(({ at }) => at)).toEqual(believed.map((at) => at - 250));
+  const old = orchestrator.audit('b9', [{ ...ended, ago_ms: 86_400_001 }]);
+  await expect(old).rejects.toMatchObject({ code: 'bad_frame', message: expect.stringContaining('ago_ms') });
+});
+
 it('lets an orchestrator read the events that it reported, page by page, and nobody else without a permission any', async () => {
   await using broker = await startTestBroker({ durability: 'process' });
   const names = ['orchestrator', 'orchestrator-2'];

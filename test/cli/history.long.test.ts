@@ -203,10 +203,14 @@ test('Calls that only read are shown after a kill -9 of the orchestrator; refuse
   expect((await saving('{}')).code).not.toBe(0);
   const calls = async (...args: string[]) => {
     const run = await workspace.run(['tools', 'calls', '--json', ...args, ...operator]);
-    return (jsonOf(run) as { calls: { request_id: string; outcome: string; received_at: number }[] }).calls;
+    return (
+      jsonOf(run) as {
+        calls: { request_id: string; outcome: string; received_at: number; finished_at: number }[];
+      }
+    ).calls;
   };
   const filter = ['--agent', 'researcher-1', '--tool', 'everything:echo', '--outcome', 'ok'];
-  const { request_id: id } = (await calls(...filter)).at(-1)!;
+  const { request_id: id, received_at, finished_at } = (await calls(...filter)).at(-1)!;
   await vi.waitFor(async () => {
     const audit = await workspace.run(['audit', 'call,refusal', ...operator, '--json']);
     expect(audit.stdout).toContain(id);
@@ -220,7 +224,8 @@ test('Calls that only read are shown after a kill -9 of the orchestrator; refuse
   expect((await saving('{"message":"three"}')).code).toBe(0);
   expect((await saving('{"message":"four"}')).stderr).toContain('the budget of 3 calls in 3600 s');
   // On a slow machine the journal may have the one or the other, with its reply.
-  expect((await calls(...filter)).at(-1)).toMatchObject({ request_id: id, outcome: 'ok' });
+  const same = { request_id: id, outcome: 'ok', received_at, finished_at };
+  expect((await calls(...filter)).at(-1)).toMatchObject(same);
   const table = await workspace.run(['tools', 'calls', ...operator]);
   expect(table.stdout).toMatch(
     /^Calls that were refused before \S+ are not listed: signalbox audit refusal$/m,

@@ -83,6 +83,9 @@ test('Calls that only read are listed after a restart of the orchestrator, found
   const after = await list();
   expect(after.known_since).toBeGreaterThan(before.known_since);
   expect(after.ids).toEqual(['e1', 'c1', 'e2']);
+  const timesOf = ({ calls }: typeof before) =>
+    calls.map(({ received_at, started_at, finished_at }) => ({ received_at, started_at, finished_at }));
+  expect(timesOf(after)).toEqual(timesOf(before).slice(0, 3));
   const [echo] = before.calls as [CallRecord];
   expect(after.calls[0]).toMatchObject({
     ...{ agent: 'bea', role: 'builder', tool: 'mcp_counter__echo', server: 'counter', thread: 'plan' },

@@ -311,9 +311,9 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
 }
 
 /** Reports to the audit log how calls end, and what becomes of servers, hints and definitions. */
-function startAudit({ duties: client, host, monotonic, log, ends }: Base): AuditTrail {
+function startAudit({ duties: client, host, now, monotonic, log, ends }: Base): AuditTrail {
   const audit = ends.use(
-    new AuditTrail({ client, hostOf: (server) => host.labelOf(server), monotonic, log }),
+    new AuditTrail({ client, hostOf: (server) => host.labelOf(server), now, monotonic, log }),
   );
   ends.use(auditWithheldHints(audit, host, monotonic));
   ends.use(auditChangedDefinitions(audit, host, monotonic));

@@ -111,7 +111,7 @@ export async function serveMcpContent(deps: McpContentDeps, call: McpContentCall
     reply_bytes: Buffer.byteLength(text),
   };
   const detail = 'kept' in reply ? keptText({ reply, keptBytes: reply.kept.bytes }) : (ended.detail ?? '');
-  deps.audit.record(callEvent(record, { rule: ended.rule, detail }));
+  deps.audit.record(callEvent(record, { rule: ended.rule, detail }), record.finished_at);
   const endSlice = text.length > largeLength ? await deps.replies.next() : undefined;
   const errorCode = 'error' in reply ? reply.error.code : undefined;
   return { kind: 'mcp_reply', body: reply, errorCode, settled: () => endSlice?.() };

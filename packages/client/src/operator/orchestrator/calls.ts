@@ -154,7 +154,8 @@ async function auditedCalls(
       if (!call || calls.has(keyOf(call)) || found.has(keyOf(call))) continue;
       if (call.received_at >= since && isMeant(call, query)) found.set(keyOf(call), call);
     }
-    const ended = { calls: [...found.values()] };
+    // Of calls at the same millisecond, the one that ended first comes first, as an orchestrator lists them.
+    const ended = { calls: [...found.values()].reverse() };
     if (first === undefined || found.size >= wanted) return ended;
     if (pages === maxAuditPages) return { ...ended, searched_since: entries.at(-1)!.at };
     before = first;
