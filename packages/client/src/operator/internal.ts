@@ -5,6 +5,7 @@ export { addJournal, type BackupJournal, type BegunBackup, beginBackup, finishBa
 export { isDiskNearlyFull, isStoreNearlyFull, littleRoomBytes } from './broker-stats.ts';
 export { isNotableLeap } from './clock.ts';
 export { auditPageSize, readAuditPage } from './history/audit.ts';
+export { isOfCall } from './history/timeline.ts';
 export { checkToolPattern } from './holds.ts';
 export { type OpenCalls, readOpenCalls } from './orchestrator/approvals.ts';
 export {

@@ -15,7 +15,19 @@ export function callEvent(
   const { request_id, thread, request_bytes, reply_bytes } = call;
   if (started_at === undefined && outcome !== 'outcome_unknown') {
     const detail = rule === undefined ? outcome : `${outcome}: ${rule}`;
-    return { code: 'call_refused', agent, role, name: tool, outcome, detail, rule };
+    const waited_ms = Math.max(0, (call.finished_at ?? received_at) - received_at);
+    return {
+      code: 'call_refused',
+      agent,
+      role,
+      name: tool,
+      outcome,
+      detail,
+      rule,
+      request_id,
+      thread,
+      waited_ms,
+    };
   }
   const began = started_at ?? received_at;
   return {

@@ -118,7 +118,7 @@ async function finish(deps: CallDeps, call: Call, result: ToolCallResult): Promi
     !isGivenUp && (tracked.isTask || wasAsked || deps.monotonic() - call.arrived.monotonic >= lateMs);
   const endOf = (): EndedCall => ({
     call: factsOf(deps, facts, request),
-    end: { outcome, finishedAt: deps.now(), reply: text, isLate },
+    end: { outcome, finishedAt: facts.finished_at ?? deps.now(), reply: text, isLate },
   });
   if (journaled?.hasToFinish(isLate) && !wasInterrupted(request.cancellation, result)) {
     try {
