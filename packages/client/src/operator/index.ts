@@ -53,6 +53,7 @@ export {
   type CallList,
   type CallQuery,
   cancelCall,
+  type ListedCall,
   listCalls,
   readCall,
   readCalls,
