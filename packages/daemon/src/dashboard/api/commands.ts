@@ -1,6 +1,7 @@
 import { posix, win32 } from 'node:path';
 import {
   acceptClock,
+  answerRequest,
   cancelCall,
   decideApproval,
   dropDeadLetters,
@@ -19,6 +20,7 @@ import { checkToolPattern } from '@signalbox/client/operator/internal';
 import {
   frameLimits,
   holdSubjects,
+  idPattern,
   maxHolds,
   maxStandingMs,
   messageOf,
@@ -27,9 +29,9 @@ import {
   SignalboxError,
 } from '@signalbox/protocol';
 import { z } from 'zod';
-import { type ApiContext, type ApiOperation, operation } from './operation.ts';
+import { type ApiContext, type ApiOperation, address, operation } from './operation.ts';
 
-const { admin, request } = operationPermissions;
+const { admin, request, frame } = operationPermissions;
 
 const personName = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const lifetime = z.int().min(1).nullable().optional();
@@ -139,6 +141,25 @@ export const commands: Readonly<Record<string, ApiOperation>> = {
       const note = { to, kind: 'note', body: text, ...(key !== undefined && { id: key }) };
       const { id, duplicate } = await client.deliver(note);
       return { id, duplicate };
+    },
+  }),
+  'messages/answer': operation({
+    method: 'POST',
+    needs: frame.answer,
+    meaning:
+      'Answers what an agent asked an operator, and takes the question out of the inbox of who was `asked`. The code is `already_answered`, with the name, if somebody was faster. The `Idempotency-Key` is the id of the answer.',
+    params: z.object({
+      to: address,
+      id: z.string().regex(idPattern, 'must be the id of the question'),
+      asked: address,
+      text: z.string().trim().min(1).max(100_000),
+    }),
+    run: async ({ client, key }, { id: correlationId, text: body, ...places }) => {
+      const { duplicate } = await answerRequest(client, {
+        ...{ correlationId, body, ...places },
+        ...(key !== undefined && { id: key }),
+      });
+      return { duplicate };
     },
   }),
   'calls/cancel': operation({
