@@ -99,7 +99,7 @@ export const clientFrameSchemas = {
       asked: addressSchema
         .optional()
         .describe(
-          'For a `reply`, in place of `settles`: the inbox to which the request was sent, of the sender or, for operators, of any operator. The commit that stores the reply acks the request, also if nobody holds the inbox.',
+          'For a `reply`, in place of `settles`: the inbox to which the request was sent, of the sender or, for operators, of any operator. The reply acks it there, without a lease.',
         ),
       ephemeral: z
         .boolean()

@@ -147,7 +147,7 @@ export const commands: Readonly<Record<string, ApiOperation>> = {
     method: 'POST',
     needs: frame.answer,
     meaning:
-      'Answers what an agent asked an operator, and takes the question out of the inbox of who was `asked`. The code is `already_answered`, with the name, if somebody was faster. The `Idempotency-Key` is the id of the answer.',
+      'Answers what an agent asked an operator, and takes it out of the inbox that was `asked`. `already_answered` names who was faster. The `Idempotency-Key` is the id of the answer.',
     params: z.object({
       to: address,
       id: z.string().regex(idPattern, 'must be the id of the question'),
@@ -202,7 +202,7 @@ export const commands: Readonly<Record<string, ApiOperation>> = {
     method: 'POST',
     needs: ['operator'],
     meaning:
-      'Issues a token for an agent, or for a person, and answers with it. It is not shown again. `ttl_ms` is `null` for no end. A token for a person ends when the sign-in would, at the latest. One that decides on calls, issues tokens or is that of an orchestrator lives 30 days at most. All of these end with the token of the person who signed in, too.',
+      'Issues a token for an agent, or for a person, and answers with it once. `ttl_ms` is `null` for no end, within the bounds that the guide names.',
     isSecret: true,
     params: z.discriminatedUnion('for', [
       z.object({

@@ -171,7 +171,7 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
     method: 'GET',
     needs: frame.peek,
     meaning:
-      'What `signalbox inbox show` shows: one message that waits in an inbox, by its sequence number. What has the form of a credential is left out.',
+      'What `signalbox inbox show` shows: one message that waits, without what has the form of a credential.',
     params: z.object({ inbox: address, seq: z.coerce.number().int().min(1) }),
     run: async ({ client }, { inbox, seq }) => {
       const [message] = await client.peek({ address: inbox, after: seq - 1, limit: 1 });

@@ -164,7 +164,7 @@ const questions: Readonly<Record<string, (whom: string) => string>> = {
 };
 
 function questionItems({ own, people }: Pick<AttentionFacts, 'own' | 'people'>): AttentionItem[] {
-  const asked = people.flatMap(({ agent, mail }) => 
+  const asked = people.flatMap(({ agent, mail }) =>
     mail.flatMap(({ seq, ...one }) => (seq === undefined ? [] : [{ ...one, seq, inbox: agent }])),
   );
   const waiting = asked
