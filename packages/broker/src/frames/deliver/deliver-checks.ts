@@ -98,10 +98,10 @@ function days(ms: number): string {
 
 /** Refuses a frame with `asked` if it is no reply, or if the request was for somebody for whom the caller may not answer. */
 export function refuseAsked(
-  { asked, kind, ephemeral, settles }: DeliverFrame,
+  { kind, ephemeral, settles }: DeliverFrame,
+  asked: string,
   caller: Caller,
 ): Refusal | undefined {
-  if (asked === undefined) return undefined;
   if (kind !== 'reply' || ephemeral) return badField('asked', "it goes with a stored 'reply'; leave it out");
   if (settles !== undefined)
     return badField('asked', "'settles' names the request already; leave one of them out");

@@ -71,7 +71,7 @@ export function deliver(
     refuseGroupFields(frame) ??
     refuseThread(frame) ??
     refuseTimes(frame, caller.limits.message) ??
-    refuseAsked(frame, caller) ??
+    (frame.asked === undefined ? undefined : refuseAsked(frame, frame.asked, caller)) ??
     refuseSettles(frame, caller, delivery);
   if (refusal) return { refusal };
   const verdict = judgeDeliver(caller, frame, tokens);
