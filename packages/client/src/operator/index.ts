@@ -54,6 +54,7 @@ export {
   type CallList,
   type CallQuery,
   cancelCall,
+  type ListedCall,
   listCalls,
   readCall,
   readCalls,

@@ -26,7 +26,7 @@ test('a worker may call as often as its budget says in any minute, and is told w
     retryable: true,
     may_have_run: false,
     retry_after_seconds: 10,
-    hint: 'This call did not run. Try it again in 10 s, and make fewer calls.',
+    hint: 'This call did not run. Make fewer calls.',
   });
   expect(call('walt')).toBeUndefined();
   clock.now = 60_000;
@@ -86,6 +86,31 @@ test('a request that is delivered again counts once; one that was taken back, no
   second.takeBack?.();
   expect(call('rosa', 'worker', 'r2')).toBeUndefined();
   expect(call('rosa', 'worker', 'r3')).toBeDefined();
+});
+
+test('calls of an earlier process count as long as if they had been counted here, in whatever order they are given', () => {
+  const { clock, ledger, call } = open({
+    perWorker: perMinute(3),
+    perRole: { worker: { calls: 4, windowMs: 10_000 } },
+  });
+  expect(ledger.longestMs).toBe(60_000);
+  const rosa = { agent: 'rosa', role: 'worker', calls: 1 };
+  ledger.countEarlier([
+    { ...rosa, agoMs: 5000 },
+    { ...rosa, agoMs: 50_000 },
+    { ...rosa, agoMs: 61_000 },
+    { ...rosa, agent: 'walt', calls: 2, agoMs: -5 },
+  ]);
+  expect(ledger.uses()).toMatchObject([
+    { role: 'worker', used: 3, calls: 4 },
+    { agent: 'rosa', used: 2 },
+    { agent: 'walt', used: 2 },
+  ]);
+  expect(call('rosa')).toBeUndefined();
+  expect(call('rosa')).toMatchObject({ retry_after_seconds: 10 });
+  clock.now = 10_000;
+  expect(call('rosa')).toBeUndefined();
+  expect(call('rosa')).toMatchObject({ retry_after_seconds: 45 });
 });
 
 test('roles named like things of the language have no budget unless they are given one', () => {

@@ -248,7 +248,12 @@ const callFields = {
 export const auditReportSchema = z
   .object({
     code: z.enum(reportedCodes as [ReportedCode, ...ReportedCode[]]).describe('A code of section 9.'),
-    ago_ms: z.number().min(0).optional().describe('How long ago it happened. Default: 0.'),
+    ago_ms: z
+      .number()
+      .min(0)
+      .max(frameLimits.auditAgoMs)
+      .optional()
+      .describe('How long before `sent_at` it happened. Default: 0.'),
     count: z.int().min(1).optional().describe('How often it happened. Default: 1.'),
     agent: agentIdSchema
       .optional()

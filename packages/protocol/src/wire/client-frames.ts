@@ -321,6 +321,12 @@ export const clientFrameSchemas = {
       batch: idSchema.describe(
         'A new id. A batch whose id is that of the last one of this agent is recorded already.',
       ),
+      sent_at: z
+        .number()
+        .optional()
+        .describe(
+          'When it was sent, by the clock of the sender. The broker believes a time of the last minute, and else takes its own.',
+        ),
       events: z.array(auditReportSchema).min(1).max(frameLimits.auditEvents),
     },
   ),

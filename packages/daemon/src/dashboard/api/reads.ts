@@ -187,7 +187,7 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
     method: 'GET',
     needs: request.calls,
     meaning:
-      'What `signalbox tools calls` shows, if the orchestrator answers. Refused calls are missing from before `known_since`.',
+      'What `signalbox tools calls` shows, if the orchestrator answers. Before `known_since`, refused calls that are alike may be one, with a `count`.',
     params: z.object({
       agent: text.optional(),
       tool: text.optional(),
