@@ -1,7 +1,7 @@
 import { brokerFiles } from '@signalbox/broker';
 import { connectBroker } from '@signalbox/client';
 import { auditRows, readAudit, readAuditChain } from '@signalbox/client/operator';
-import { type AuditEntryKind, auditEntryKinds } from '@signalbox/protocol';
+import { type AdminResult, type AuditEntryKind, auditEntryKinds } from '@signalbox/protocol';
 import { AuditChainCheck } from '@signalbox/store/internal';
 import {
   areStoresInFiles,
@@ -96,6 +96,51 @@ it('tells in pages by time what it holds, and its chains are whole in a flood of
   } finally {
     await alice.close();
   }
+});
+
+it('takes the times of an orchestrator within a minute before its own, and none that are later', async () => {
+  const now = 1_800_000_000_000;
+  await using broker = await startTestBroker({ durability: 'process', now: () => now });
+  await using alice = await operatorOf(broker);
+  const token = await broker.token('orchestrator', 'orchestrator');
+  await using orchestrator = await connectBroker({ url: broker.url, token, agent: 'orchestrator' });
+  const ended = { code: 'call_ended', agent: 'rosa', role: 'worker', name: 'mcp_a__b', detail: '' } as const;
+  const times = [now - 59_999, now, now + 1, now - 60_000, 0, undefined];
+  for (const [i, sentAt] of times.entries()) {
+    await orchestrator.audit(`b${i}`, [{ ...ended, ago_ms: 250 }], sentAt);
+  }
+  const believed = [now - 59_999, now, now, now, now, now];
+  expect((await entriesOf(alice, 'call')).map(({ at }) => at)).toEqual(believed.map((at) => at - 250));
+  const old = orchestrator.audit('b9', [{ ...ended, ago_ms: 86_400_001 }]);
+  await expect(old).rejects.toMatchObject({ code: 'bad_frame', message: expect.stringContaining('ago_ms') });
+});
+
+it('lets an orchestrator read the events that it reported, page by page, and nobody else without a permission any', async () => {
+  await using broker = await startTestBroker({ durability: 'process' });
+  const names = ['orchestrator', 'orchestrator-2'];
+  await using ends = new AsyncDisposableStack();
+  const connect = async (agent: string, role?: string) =>
+    ends.use(await connectBroker({ url: broker.url, token: await broker.token(agent, role), agent }));
+  const [own, other] = [await connect(names[0]!, 'orchestrator'), await connect(names[1]!, 'orchestrator')];
+  const ended = { code: 'call_ended', agent: 'rosa', role: 'worker', name: 'mcp_a__b', detail: '' } as const;
+  await own.audit('b1', [{ ...ended, request_id: 'r1' }]);
+  await other.audit('b1', [{ ...ended, request_id: 'r2' }]);
+  await own.audit('b2', [{ ...ended, request_id: 'r3' }]);
+  const pages: unknown[] = [];
+  for (let next: number | undefined = 0; next !== undefined; ) {
+    const page: AdminResult<'audit'> = await own.admin('audit', {
+      since: 0,
+      kinds: ['call'],
+      limit: 1,
+      after: next,
+    });
+    pages.push(...page.rows.map(({ entry }) => JSON.parse(entry).request_id));
+    ({ next } = page);
+  }
+  expect(pages).toEqual(['r1', 'r3']);
+  await expect(own.admin('audit_chain', { kind: 'call' })).rejects.toMatchObject({ code: 'forbidden' });
+  const rosa = await connect('rosa', 'worker');
+  await expect(rosa.admin('audit', { since: 0 })).rejects.toMatchObject({ code: 'forbidden' });
 });
 
 it.runIf(areStoresInFiles)(

@@ -12,11 +12,17 @@ import { everythingText, startWorkspace, type Workspace } from '../support/cli/w
 
 let workspace: Workspace;
 let researcher: { id: string; env: Record<string, string> };
+let thrifty: { id: string; env: Record<string, string> };
 const operator = ['--config', 'signalbox.yaml'];
 
 beforeAll(async () => {
-  workspace = await startWorkspace(everythingText);
+  workspace = await startWorkspace(() => {
+    const { roles, ...config } = JSON.parse(everythingText());
+    const budget = { calls: 3, perSeconds: 3600 };
+    return JSON.stringify({ ...config, roles: { ...roles, thrifty: { ...roles.researcher, budget } } });
+  });
   researcher = await workspace.agent('researcher-1', 'researcher');
+  thrifty = await workspace.agent('thrifty-1', 'thrifty');
 });
 afterAll(() => workspace?.[Symbol.asyncDispose]());
 
@@ -189,26 +195,45 @@ test('The audit says what was refused, and belongs to no agent’s timeline.', a
   expect(wrong[1].stderr).toContain("'changes' is not a kind of entries");
 });
 
-test('Calls that only read are shown after a kill -9 of the orchestrator; refused ones are not, and the command says since when.', async () => {
+test('Calls that only read are shown after a kill -9 of the orchestrator, with their times, and so are refused ones; what was used of budgets is not forgotten.', async () => {
   expect((await call('{"message":"before"}')).code).toBe(0);
+  const saving = (...args: string[]) =>
+    workspace.run(['tools', 'call', 'mcp_everything__echo', ...args], thrifty.env);
+  expect((await saving('{"message":"one"}')).code).toBe(0);
+  expect((await saving('{}')).code).not.toBe(0);
   const calls = async (...args: string[]) => {
     const run = await workspace.run(['tools', 'calls', '--json', ...args, ...operator]);
-    return (jsonOf(run) as { calls: { request_id: string; outcome: string; received_at: number }[] }).calls;
+    return (
+      jsonOf(run) as {
+        calls: { request_id: string; outcome: string; received_at: number; finished_at: number }[];
+      }
+    ).calls;
   };
   const filter = ['--agent', 'researcher-1', '--tool', 'everything:echo', '--outcome', 'ok'];
-  const { request_id: id } = (await calls(...filter)).at(-1)!;
+  const of = ['--agent', 'thrifty-1', '--outcome', 'invalid_arguments'];
+  const lost = (await calls(...of))[0]!;
+  const { request_id: id, received_at, finished_at } = (await calls(...filter)).at(-1)!;
   await vi.waitFor(async () => {
-    const audit = await workspace.run(['audit', 'call', ...operator, '--json']);
+    const audit = await workspace.run(['audit', 'call,refusal', ...operator, '--json']);
     expect(audit.stdout).toContain(id);
+    expect(audit.stdout.match(/"agent":"thrifty-1"/g)).toHaveLength(2);
   });
   process.kill(workspace.ready.orchestrator.pid, 'SIGKILL');
   await vi.waitFor(() => expect(workspace.up.stderr()).toContain('the orchestrator is back'), 20_000);
-  // On a slow machine the journal may have the one or the other, with its reply.
-  expect((await calls(...filter)).at(-1)).toMatchObject({ request_id: id, outcome: 'ok' });
-  const table = await workspace.run(['tools', 'calls', ...operator]);
-  expect(table.stdout).toMatch(
-    /^Calls that were refused before \S+ are not listed: signalbox audit refusal$/m,
+  expect((await workspace.run(['ps', '--role', 'thrifty', ...operator])).stdout).toBe(
+    'no agents are connected\n\nthrifty-1: 2 of 3 calls in 60 min used, 1 left\n',
   );
+  expect((await saving('{"message":"three"}')).code).toBe(0);
+  expect((await saving('{"message":"four"}')).stderr).toContain('the budget of 3 calls in 3600 s');
+  // On a slow machine the journal may have the one or the other, with its reply.
+  const same = { request_id: id, outcome: 'ok', received_at, finished_at };
+  expect((await calls(...filter)).at(-1)).toMatchObject(same);
+  const refused = { request_id: lost.request_id, outcome: lost.outcome, received_at: lost.received_at };
+  expect(await calls(...of)).toMatchObject([refused]);
+  const timeline = await workspace.run(['history', '--agent', 'thrifty-1', ...operator]);
+  expect(timeline.stdout.split('\n').filter((line) => line.includes(lost.request_id))).toEqual([
+    expect.stringMatching(/ thrifty-1 +- +call everything:echo +invalid_arguments after /),
+  ]);
   const result = await workspace.run(['tools', 'result', ...operator, '--', id]);
   expect(result).toMatchObject({
     code: 0,

@@ -38,9 +38,12 @@ test('History shows a request, the tool call it caused and the answer as one gro
   expect(shapes).toContainEqual([['message', 'note']]);
   const note = await history('--correlation', 'note-1');
   expect(note.groups).toMatchObject([{ correlation_id: 'note-1', entries: [{ id: 'note-1' }] }]);
-  const newest = await workspace.run(['history', '--limit', '1', ...operator]);
-  expect(newest.stdout).toContain('note-1');
-  expect(newest.stdout).toContain('1 message shown, and there is more before');
+  expect((await call('{"message":"the newest"}')).code).toBe(0);
+  const newest = await workspace.run(['history', '--limit', '2', ...operator]);
+  expect(newest.stdout).toMatch(
+    /^\S+Z +researcher-1 +researcher-1 +note .*\n\S+Z .*call everything:echo .*\n\n/m,
+  );
+  expect(newest.stdout).toContain('2 rows shown, and there is more before');
   expect(JSON.stringify(groups)).not.toContain('for the record');
 
   const table = await workspace.run(['history', ...operator]);

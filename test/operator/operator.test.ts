@@ -82,7 +82,10 @@ test('Calls that only read are listed after a restart of the orchestrator, found
   });
   const after = await list();
   expect(after.known_since).toBeGreaterThan(before.known_since);
-  expect(after.ids).toEqual(['e1', 'c1', 'e2']);
+  expect(after.ids).toEqual(before.ids);
+  const timesOf = ({ calls }: typeof before) =>
+    calls.map(({ received_at, started_at, finished_at }) => ({ received_at, started_at, finished_at }));
+  expect(timesOf(after)).toEqual(timesOf(before));
   const [echo] = before.calls as [CallRecord];
   expect(after.calls[0]).toMatchObject({
     ...{ agent: 'bea', role: 'builder', tool: 'mcp_counter__echo', server: 'counter', thread: 'plan' },
@@ -90,13 +93,16 @@ test('Calls that only read are listed after a restart of the orchestrator, found
     ...{ request_bytes: echo.request_bytes, reply_bytes: echo.reply_bytes },
   });
   await walt.execute({ name: 'mcp_counter__echo', arguments: {} }, { requestId: 'e3' });
-  expect((await list()).ids).toEqual(['e1', 'c1', 'e2', 'e3']);
-  expect((await list({ limit: 2 })).ids).toEqual(['e2', 'e3']);
+  expect((await list()).ids).toEqual(['e1', 'c1', 'e2', 'x1', 'e3']);
+  expect((await list({ limit: 2 })).ids).toEqual(['x1', 'e3']);
   expect((await list({ since: after.known_since })).ids).toEqual(['e3']);
   expect((await list({ running: true })).ids).toEqual([]);
-  expect((await list({ agent: 'walt' })).ids).toEqual(['e2', 'e3']);
+  expect((await list({ agent: 'walt' })).ids).toEqual(['e2', 'x1', 'e3']);
   expect((await list({ agent: 'bea', tool: 'counter:ECHO' })).ids).toEqual(['e1']);
   expect((await list({ tool: 'mcp_counter__', outcome: 'error' })).ids).toEqual([]);
+  expect((await list({ outcome: 'denied' })).calls).toMatchObject([
+    { request_id: 'x1', agent: 'walt', role: 'builder', tool: 'mcp_other__tool', state: 'finished' },
+  ]);
   expect((await list({ tool: 'count', outcome: 'ok', limit: 1 })).ids).toEqual(['e3']);
   const { entries } = await readThread(operator, 'orchestrator', { thread: 'plan', limit: 10 });
   expect(entries.map((entry) => (entry.what === 'call' ? entry.request_id : entry.what))).toEqual([

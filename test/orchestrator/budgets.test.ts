@@ -1,8 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { createMcpHandler, Server } from '@modelcontextprotocol/server';
-import { RoleToolAllowlist } from '@signalbox/orchestrator';
+import { connectBroker } from '@signalbox/client';
+import { readCalls } from '@signalbox/client/operator';
+import { RoleToolAllowlist, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 import { expect, test } from 'vitest';
 import { startEndpoint } from '../support/mcp-host/http-endpoint.ts';
+import { startJournaledStack } from '../support/orchestrator/journaled-stack.ts';
 import { callError } from '../support/orchestrator/requests.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
@@ -103,4 +106,42 @@ test('a call that never got its turn does not count', async () => {
   expect(await Promise.all(open)).toEqual([undefined, undefined]);
   expect(await callError(rosa, count)).toBeUndefined();
   expect((await callError(rosa, count))?.message).toContain('the budget of 3 calls');
+});
+
+test('what was used of a budget outlives the orchestrator: calls that ran, wrong arguments, and calls that it did not report', async () => {
+  const budgets = { perWorker: perMinute(5), roles: { free: { calls: 99, windowMs: 1 } } };
+  const roles = ['worker', 'free'].map((role): [string, string[]] => [role, ['*']]);
+  const allowlist = RoleToolAllowlist.fromEntries(roles);
+  await using stack = await startJournaledStack({ budgets, allowlist });
+  const operator = await stack.client('operator', 'operator');
+  const [rosa, free] = [await stack.client('rosa'), await stack.client('fred', 'free')];
+  expect(await callError(rosa, count)).toBeUndefined();
+  expect(await callError(rosa, 'mcp_counter__echo')).toBeUndefined();
+  for (const _ of [1, 2])
+    expect(await callError(rosa, count, [] as never)).toMatchObject({ code: 'invalid_arguments' });
+  expect(await callError(free, count)).toBeUndefined();
+  const uses = async () => (await readCalls(operator, 'orchestrator', { running: true })).budgets;
+  const before = await uses();
+  expect(before).toMatchObject([{ agent: 'rosa', used: 4, calls: 5 }]);
+  await stack.orchestrator.stop();
+  const { url, tokenOf } = stack.broker;
+  const { host, journal } = stack;
+  // These two began and were not reported, as at kill -9; the second one is of an agent without a budget.
+  const begun = { requestId: 'r9', tool: count, inbox: 'any', lifetimeMs: 60_000 };
+  const startedAt = Date.now();
+  for (const who of [
+    { agent: 'rosa', role: 'worker' },
+    { agent: 'fred', role: 'free' },
+  ])
+    await journal.start({ ...begun, ...who, receivedAt: startedAt, startedAt });
+  const token = await tokenOf('orchestrator', 'orchestrator');
+  await using client = await connectBroker({ url, token, agent: 'orchestrator' });
+  const logged: Record<string, unknown>[] = [];
+  const policy = wholePolicy({ budgets, allowlist });
+  await using _next = await startOrchestrator({
+    ...{ client, host, journal, policy, log: (event: Record<string, unknown>) => logged.push(event) },
+  });
+  expect(await uses()).toMatchObject([{ agent: 'rosa', used: 5, calls: 5 }]);
+  expect(await callError(rosa, count)).toMatchObject({ code: 'quota_exceeded' });
+  expect(logged.filter(({ event }) => event === 'budgets_not_read')).toEqual([]);
 });

@@ -122,9 +122,10 @@ export interface BrokerClient extends AsyncDisposable {
   find(requests: readonly FindFrame['requests'][number][]): Promise<FoundState[]>;
   /**
    * Reports events for the broker's audit log. Only orchestrators may. The events are recorded when this resolves, also if the connection
-   * is lost meanwhile. After a `timed_out` the caller may report the same batch again under its id: the broker records it once.
+   * is lost meanwhile. After a `timed_out` the caller may report the same batch again under its id: the broker records it once. `sentAt` is
+   * the present time in epoch milliseconds, from which the ages of the events are counted.
    */
-  audit(batch: string, events: readonly AuditReport[]): Promise<void>;
+  audit(batch: string, events: readonly AuditReport[], sentAt?: number): Promise<void>;
   /**
    * Reports an orchestrator's figures and the problems of its servers, which the broker shows to operators and observers. Only
    * orchestrators may. Without a connection the report is dropped.
@@ -221,6 +222,11 @@ export interface Outgoing {
   partial?: boolean;
   /** The `seq` of a message that the client holds: the commit that stores this message acks it. */
   settles?: number;
+  /**
+   * For a `reply`, in place of {@link settles}: the inbox to which the request was sent, the client's own or, for operators, that of any
+   * operator. The commit that stores the reply acks the request, which nobody needs to hold.
+   */
+  asked?: string;
   /** True: the message goes only to a recipient that is connected, is never stored, and has no receipt. */
   ephemeral?: boolean;
   /**

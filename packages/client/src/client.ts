@@ -399,9 +399,13 @@ export class Client implements BrokerClient {
     return requests.map((_, i) => foundStates.find((known) => known === states[i]) ?? 'open');
   }
 
-  async audit(batch: string, events: readonly AuditReport[]): Promise<void> {
+  async audit(batch: string, events: readonly AuditReport[], sentAt?: number): Promise<void> {
     this.#parts.requireOpen();
-    await this.#parts.calls.call({ type: 'audit', batch, events: [...events] }, { repeatable: true });
+    const sent = sentAt === undefined ? {} : { sent_at: sentAt };
+    await this.#parts.calls.call(
+      { type: 'audit', batch, ...sent, events: [...events] },
+      { repeatable: true },
+    );
   }
 
   reportMetrics(problems: readonly string[], figures: OrchestratorFigures): void {

@@ -36,6 +36,7 @@ import { auditChangedDefinitions } from './audit/changed-definitions.ts';
 import { auditServerEvents } from './audit/server-events.ts';
 import { auditWithheldHints } from './audit/withheld-hints.ts';
 import { BudgetLedger } from './budgets/budget-ledger.ts';
+import { readEarlierCalls } from './budgets/earlier-calls.ts';
 import { type BoundedReply, boundedReply } from './calls/bounded-reply.ts';
 import { Call } from './calls/call.ts';
 import { outcomeUnknown } from './calls/call-outcome.ts';
@@ -310,9 +311,9 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
 }
 
 /** Reports to the audit log how calls end, and what becomes of servers, hints and definitions. */
-function startAudit({ duties: client, host, monotonic, log, ends }: Base): AuditTrail {
+function startAudit({ duties: client, host, now, monotonic, log, ends }: Base): AuditTrail {
   const audit = ends.use(
-    new AuditTrail({ client, hostOf: (server) => host.labelOf(server), monotonic, log }),
+    new AuditTrail({ client, hostOf: (server) => host.labelOf(server), now, monotonic, log }),
   );
   ends.use(auditWithheldHints(audit, host, monotonic));
   ends.use(auditChangedDefinitions(audit, host, monotonic));
@@ -408,12 +409,19 @@ async function serveRequests(
   calls: ServingDeps,
   answering: Omit<OperationDeps, 'samples'>,
 ): Promise<Served> {
-  const { approvals, audit, holds, results, scheduler, ownership, meter } = calls;
+  const { approvals, audit, budgets, holds, results, scheduler, ownership, meter } = calls;
   if (options.rules !== undefined) {
     await audit.recordBefore({ code: 'config_applied', detail: options.rules });
   }
-  // No call starts before the holds are known.
+  // No call starts before the holds are known, and what an earlier process has used of the budgets.
   await Promise.race([holds.known, client.closed.then(refuseClosed)]);
+  if (budgets.longestMs > 0) {
+    try {
+      budgets.countEarlier(await readEarlierCalls({ client, journal, now }, budgets.longestMs));
+    } catch (thrown) {
+      log({ event: 'budgets_not_read', reason: messageOf(thrown) });
+    }
+  }
   const samples = ends.use(
     await SampleKeeper.open({
       file: options.samplesFile,

@@ -66,7 +66,7 @@ export async function listAgents(flags: AgentsFlags): Promise<void> {
       connections,
       offline,
       failed: await failedPrograms(connected, flags.role),
-      ...(await standstills(connected, connections)),
+      ...(await standstills(connected)),
     };
   });
   const isWanted = ({ role }: { role: string }): boolean => flags.role === undefined || role === flags.role;
@@ -82,8 +82,7 @@ export async function listAgents(flags: AgentsFlags): Promise<void> {
       approvals_waiting: open?.waiting ?? null,
     });
   const { headings, rows } = agentTable(connections, offline?.agents ?? [], Date.now(), failed, holds);
-  if (rows.length === 0) return printLines('no agents are connected');
-  printLines(tableLines(headings, rows, { optionalColumns }));
+  printLines(rows.length === 0 ? 'no agents are connected' : tableLines(headings, rows, { optionalColumns }));
   const notes = [
     ...turnLines(connections),
     ...callLines(open?.calls.filter(isWanted) ?? [], Date.now()),
@@ -116,16 +115,15 @@ async function failedPrograms(
 }
 
 /** Asks what keeps agents from going on: the holds, and the calls that run or wait. Absent if the token may not see them. */
-async function standstills(
-  { client }: ConnectedClient,
-  connections: readonly ConnectedAgent[],
-): Promise<{ holds?: Hold[]; open?: OpenCalls | undefined }> {
+async function standstills({
+  client,
+}: ConnectedClient): Promise<{ holds?: Hold[]; open?: OpenCalls | undefined }> {
   const { admin, request } = operationPermissions;
   const permissions = permissionsOfRole(client.role);
   return {
     ...(isPermitted(admin.holds, permissions) && { holds: await listHolds(client) }),
     ...(isPermitted(request.servers, permissions) && {
-      open: await readOpenCalls(client, connections),
+      open: await readOpenCalls(client, await client.listConnected({ role: 'orchestrator' })),
     }),
   };
 }

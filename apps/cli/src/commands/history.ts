@@ -25,7 +25,7 @@ export function historyCommand(): Command {
       agentOrGroupOption,
     )
     .option('--correlation <id>', 'only the request with this id, and what belongs to it')
-    .option('--limit <n>', 'show at most this many messages, the newest', countOption, 200)
+    .option('--limit <n>', 'show at most this many rows, the newest; with --json entries', countOption, 200)
     .option('-v, --verbose', 'also the messages of which a tool call consists');
   withOrchestratorOption(command).addHelpText(
     'after',

@@ -1,5 +1,6 @@
 import type { BrokerClient } from '@signalbox/client';
 import { readTexts, readTimeline, type TimelineEntry, type TimelineGroup } from '@signalbox/client/operator';
+import { isOfCall } from '@signalbox/client/operator/internal';
 import { shownExcerpt } from '@signalbox/mcp-host/redaction';
 import { isPermitted, operationPermissions, permissionsOfRole } from '@signalbox/protocol';
 import { toolLabel } from '@signalbox/protocol/tool-label';
@@ -7,7 +8,6 @@ import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { orchestratorOf } from '../connection/orchestrator-request.ts';
 import { requireKnownAgent } from '../messages/why-waiting.ts';
-import { isOfCall } from '../tail/brief-tail.ts';
 import { formatDuration, formatElapsed } from '../terminal/duration.ts';
 import {
   count,
@@ -42,6 +42,7 @@ export async function printTimeline(flags: HistoryFlags): Promise<void> {
     since,
     limit,
     newest: true,
+    folds: !verbose && !json,
     ...(about !== undefined && { agent: about }),
     ...(correlation !== undefined && { correlationId: correlation }),
   };
@@ -60,7 +61,7 @@ export async function printTimeline(flags: HistoryFlags): Promise<void> {
       ...(callsMissing && { calls_missing: callsMissing }),
     });
   if (groups.length === 0) return printLines(`nothing in the last ${formatDuration(Date.now() - since)}`);
-  const rows = groups.flatMap((group) => groupRows(group, verbose, texts));
+  const rows = groups.flatMap((group) => groupRows(group, texts));
   const hasTexts = texts.size > 0;
   printLines(
     tableLines(
@@ -72,12 +73,8 @@ export async function printTimeline(flags: HistoryFlags): Promise<void> {
   if (more)
     printLines(
       '',
-      `${count(messageCount(groups), 'message')} shown, and there is more before: raise --limit, or narrow it with --agent.`,
+      `${count(rows.length, 'row')} shown, and there is more before: raise --limit, or narrow it with --agent.`,
     );
-}
-
-function messageCount(groups: readonly TimelineGroup[]): number {
-  return groups.flatMap(({ entries }) => entries).filter(({ what }) => what === 'message').length;
 }
 
 /** The beginnings of the texts of messages, by their sequence numbers. Nothing in them has the form of a credential. */
@@ -102,23 +99,10 @@ function withTexts({ entries, ...group }: TimelineGroup, texts: Texts) {
   return { ...group, entries: withText };
 }
 
-/**
- * Writes the first entry with its time, and the others with how much later they were. The messages of a call are left out, unless one of
- * them ended badly.
- */
-function groupRows({ entries }: TimelineGroup, verbose: boolean, texts: Texts): string[][] {
+/** Writes the first entry with its time, and the others with how much later they were. */
+function groupRows({ entries }: TimelineGroup, texts: Texts): string[][] {
   const start = entries[0]?.at ?? 0;
-  const isFolded = !verbose && entries.some(({ what }) => what === 'call');
-  const shown = entries.filter(
-    (entry) =>
-      !(
-        isFolded &&
-        entry.what === 'message' &&
-        isOfCall(entry.kind) &&
-        (entry.outcome ?? 'acked') === 'acked'
-      ),
-  );
-  return shown.map((entry, at) => [
+  return entries.map((entry, at) => [
     at === 0 ? instant(entry.at, Date.now()) : `  +${formatElapsed(entry.at - start)}`,
     ...entryCells(entry),
     entry.what === 'message' ? oneLine(texts.get(entry.seq)?.split('\n')[0] ?? '', 80) : '',
@@ -132,10 +116,11 @@ function idOf(entry: TimelineEntry): string {
 
 function entryCells(entry: TimelineEntry): string[] {
   if (entry.what === 'call') {
-    const { agent, server, tool, state, outcome, started_at, finished_at } = entry;
+    const { agent, server, tool, state, outcome, started_at, finished_at, count: times } = entry;
     const took =
       finished_at === undefined ? '' : ` after ${formatElapsed(finished_at - (started_at ?? entry.at))}`;
-    return [agent, server ?? '-', `call ${toolLabel({ tool, server })}`, `${outcome ?? state}${took}`];
+    const end = times === undefined ? `${outcome ?? state}${took}` : `${outcome} (${times} times)`;
+    return [agent, server ?? '-', `call ${toolLabel({ tool, server })}`, end];
   }
   if (entry.what === 'approval') {
     const { agent, tool, state, ended_at, by, reason } = entry;

@@ -1,4 +1,5 @@
 import type { TailEvent } from '@signalbox/client/operator';
+import { isOfCall } from '@signalbox/client/operator/internal';
 
 /** Tells which events are worth a line, so that a tool call is one: its end, with the name of the tool. */
 export class BriefTail {
@@ -24,9 +25,4 @@ export class BriefTail {
         return true;
     }
   }
-}
-
-/** Tells whether messages of this kind are a part of a tool call. */
-export function isOfCall(kind: string): boolean {
-  return kind === 'mcp_request' || kind === 'mcp_reply';
 }

@@ -1,8 +1,8 @@
 import type { BrokerClient } from '@signalbox/client';
 import { readTexts, type TailEvent } from '@signalbox/client/operator';
+import { isOfCall } from '@signalbox/client/operator/internal';
 import { shownExcerpt } from '@signalbox/mcp-host/redaction';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
-import { isOfCall } from './brief-tail.ts';
 
 /** The beginning of what a message says. */
 export interface TextEvent {

@@ -70,11 +70,22 @@ export async function printCalls(flags: ToolsCallsFlags): Promise<void> {
   if (calls.length === 0)
     return printLines(running ? 'no tool call waits or runs' : 'no such tool calls in that time', ...notes);
   const rows = calls.map(
-    ({ agent, tool, server, state, received_at, started_at, finished_at, outcome, request_id }) => [
+    ({
+      agent,
+      tool,
+      server,
+      state,
+      received_at,
+      started_at,
+      finished_at,
+      outcome,
+      request_id,
+      count: times,
+    }) => [
       instant(started_at ?? received_at, Date.now()),
       agent,
       toolLabel({ tool, server }),
-      outcome ?? state,
+      times === undefined ? (outcome ?? state) : `${outcome} (${times} times)`,
       request_id,
       took(started_at ?? received_at, finished_at),
     ],
@@ -114,12 +125,13 @@ function missingCalls(
   { known_since, searched_since }: CallList,
   { seesAll, since = 0 }: { seesAll: boolean; since: number | undefined },
 ): string[] {
-  if (since >= known_since) return [];
-  const from = instant(known_since, Date.now());
-  if (!seesAll) return [`Calls that came before ${from} are missing if they only read or were refused.`];
-  const refused = `Calls that were refused before ${from} are not listed: signalbox audit refusal`;
-  if (searched_since === undefined) return [refused];
-  return [refused, `Calls that ended before ${instant(searched_since, Date.now())} were not searched.`];
+  const now = Date.now();
+  if (!seesAll && since < known_since)
+    return [
+      `Calls that came before ${instant(known_since, now)} are missing if they only read or were refused.`,
+    ];
+  if (searched_since === undefined) return [];
+  return [`Calls that ended before ${instant(searched_since, now)} were not searched.`];
 }
 
 function took(start: number, end: number | undefined): string {

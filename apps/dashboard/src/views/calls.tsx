@@ -1,3 +1,4 @@
+import type { ListedCall } from '@signalbox/client/operator';
 import type { Missing } from '@signalbox/daemon/dashboard';
 import type { CallRecord, CallStatus, CancelCallReply } from '@signalbox/protocol';
 import { toolLabel } from '@signalbox/protocol/tool-label';
@@ -19,7 +20,7 @@ import { Outcome } from './outcome.tsx';
 
 /** Tool calls that wait, run or have ended: those that have not ended first, then the newest. */
 export function CallsView() {
-  const resource = useResource<{ calls: CallRecord[] | Missing; known_since?: number }>('calls');
+  const resource = useResource<{ calls: ListedCall[] | Missing; known_since?: number }>('calls');
   const { filter = '', outcome = '', agent, id } = route.value.params;
   const calls = resource.data?.calls ?? [];
   const all = Array.isArray(calls) ? calls : [];
@@ -63,14 +64,6 @@ export function CallsView() {
           </select>
         </label>
       </div>
-      {all.some(({ received_at }) => received_at < since) && (
-        <p class="bar quiet">
-          <span>
-            Calls that were refused before {timeOf(since)} are in{' '}
-            <a href={hrefOf('system', { part: 'audit', kind: 'refusal' })}>the audit log</a> only.
-          </span>
-        </p>
-      )}
       {Array.isArray(calls) ? (
         <div class="split">
           <Table
@@ -82,7 +75,16 @@ export function CallsView() {
             isMarked={(call) => call.outcome === 'outcome_unknown'}
             empty={all.length === 0 ? `No tool was called since ${timeOf(since)}.` : 'No call matches.'}
             columns={[
-              { title: 'Outcome', width: '14rem', cell: (call) => <Outcome of={endOf(call)} /> },
+              {
+                title: 'Outcome',
+                width: '14rem',
+                cell: (call) => (
+                  <>
+                    <Outcome of={endOf(call)} />
+                    {call.count !== undefined && ` ${call.count} times`}
+                  </>
+                ),
+              },
               { title: 'Tool', cell: (call) => <Name>{toolLabel(call)}</Name> },
               { title: 'Agent', width: '20%', cell: (call) => <Name>{call.agent}</Name> },
               {

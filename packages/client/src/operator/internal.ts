@@ -4,7 +4,8 @@ export { type Fleet, readFleet, summariesOf } from './agents/list-agents.ts';
 export { addJournal, type BackupJournal, type BegunBackup, beginBackup, finishBackup } from './backup.ts';
 export { isDiskNearlyFull, isStoreNearlyFull, littleRoomBytes } from './broker-stats.ts';
 export { isNotableLeap } from './clock.ts';
-export { auditPageSize } from './history/audit.ts';
+export { auditPageSize, readAuditPage } from './history/audit.ts';
+export { isOfCall } from './history/timeline.ts';
 export { checkToolPattern } from './holds.ts';
 export { type OpenCalls, readOpenCalls } from './orchestrator/approvals.ts';
 export {

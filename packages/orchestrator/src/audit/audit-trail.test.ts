@@ -6,9 +6,11 @@ import { AuditTrail } from './audit-trail.ts';
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
 afterEach(() => void vi.useRealTimers());
 
+const startedAt = 1_800_000_000_000;
+
 /** Opens a trail, with the batches that a broker got. The broker refuses them while `failure` is set. */
 function trailWithBroker() {
-  const batches: { id: string; events: readonly AuditReport[] }[] = [];
+  const batches: { id: string; events: readonly AuditReport[]; sentAt?: number | undefined }[] = [];
   const logged: Record<string, unknown>[] = [];
   const broker = {
     failure: undefined as SignalboxError | undefined,
@@ -19,8 +21,8 @@ function trailWithBroker() {
     get state(): ClientState {
       return { name: broker.name };
     },
-    async audit(id: string, events: readonly AuditReport[]) {
-      batches.push({ id, events });
+    async audit(id: string, events: readonly AuditReport[], sentAt?: number) {
+      batches.push({ id, events, sentAt });
       if (broker.failure) throw broker.failure;
       const { answersAfterMs } = broker;
       if (answersAfterMs > 0) await new Promise((resolve) => setTimeout(resolve, answersAfterMs));
@@ -29,6 +31,7 @@ function trailWithBroker() {
   const trail = new AuditTrail({
     client,
     hostOf: () => undefined,
+    now: () => startedAt + performance.now(),
     monotonic: () => performance.now(),
     log: (event) => logged.push(event),
   });
@@ -53,6 +56,7 @@ it('reports in batches that fit into a frame, and says how long ago each event w
   await vi.advanceTimersByTimeAsync(60);
   expect(batches.flatMap(({ events }) => events)).toHaveLength(201);
   expect(batches[0]!.events.slice(0, 2)).toMatchObject([{ ago_ms: 100 }, { ago_ms: 60 }]);
+  expect(batches[0]!.sentAt).toBe(startedAt + performance.now());
   for (const { id, events } of batches) {
     const frame = encodeFrame({ type: 'audit', request_id: 'c1', batch: id, events });
     expect(frame.length).toBeLessThan(frameLimits.headerLength);
@@ -76,8 +80,12 @@ it('gathers the events of a tenth of a second, also while others come without a 
 it('reports a batch again under the same id until the broker has it', async () => {
   const { trail, batches, logged, broker } = trailWithBroker();
   broker.failure = new SignalboxError('timed_out', 'late');
-  trail.record(call());
+  const now = startedAt + performance.now();
+  trail.record(call(), now - 7);
+  trail.record(call(), now - 48 * 3_600_000);
   await vi.advanceTimersByTimeAsync(2100);
+  for (const { events, sentAt } of batches)
+    expect(events).toMatchObject([{ ago_ms: sentAt! - now + 7 }, { ago_ms: 24 * 3_600_000 }]);
   trail.record(call({ name: 'later' }));
   expect(batches.length).toBeGreaterThan(2);
   expect(new Set(batches.map(({ id }) => id)).size).toBe(1);

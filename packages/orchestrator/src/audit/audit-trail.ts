@@ -36,14 +36,21 @@ export interface AuditTrailDeps {
   client: Pick<BrokerClient, 'audit' | 'state'>;
   /** Returns the label of the orchestrator that runs a server, if that is another one. */
   hostOf: (server: string) => string | undefined;
+  /** Returns epoch milliseconds. */
+  now: () => number;
   /** Returns monotonic milliseconds. */
   monotonic: () => number;
   log: Log;
 }
 
-interface Waiting {
+/** An event, and when it happened, in epoch milliseconds. */
+interface DatedReport {
   report: AuditReport;
-  /** Monotonic milliseconds. */
+  happenedAt: number;
+}
+
+interface Waiting extends DatedReport {
+  /** When it came, in monotonic milliseconds. */
   at: number;
   /** Called when the broker has recorded it, or refused it for good. */
   onTaken?: () => void;
@@ -70,19 +77,20 @@ export class AuditTrail implements AsyncDisposable {
     this.#deps = deps;
   }
 
-  /** Reports an event that happens now. */
-  record(given: AuditReport): void {
+  /** Reports an event that happens now, or happened at a time in epoch milliseconds. */
+  record(given: AuditReport, happenedAt: number = this.#deps.now()): void {
     if (this.#isEnded) return;
     const report = this.#withHost(given);
     if (report.code === 'call_refused' && this.#isCounted(report)) return;
-    this.#add({ report, at: this.#deps.monotonic() });
+    this.#add({ report, happenedAt, at: this.#deps.monotonic() });
   }
 
   /** Reports an event before the described action happens. Resolves when the broker has it, or after two seconds. */
   async recordBefore(given: AuditReport): Promise<void> {
     if (this.#isEnded) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#add({ report: this.#withHost(given), at: this.#deps.monotonic(), onTaken: resolve });
+    const { now, monotonic } = this.#deps;
+    this.#add({ report: this.#withHost(given), happenedAt: now(), at: monotonic(), onTaken: resolve });
     this.#send();
     await within(waitMs, promise);
   }
@@ -169,23 +177,21 @@ export class AuditTrail implements AsyncDisposable {
   }
 
   /** Takes as many events as fit into a frame. */
-  #batch(): { id: string; events: AuditReport[]; taken: Waiting[] } {
-    const now = this.#deps.monotonic();
-    const events: AuditReport[] = [];
-    if (this.#lost > 0)
-      events.push({
-        code: 'audit_events_lost',
-        count: this.#lost,
-        detail: 'the broker was away for too long',
-      });
+  #batch(): { id: string; events: DatedReport[]; taken: Waiting[] } {
+    const events: DatedReport[] = [];
+    if (this.#lost > 0) {
+      const detail = 'the broker was away for too long';
+      const report: AuditReport = { code: 'audit_events_lost', count: this.#lost, detail };
+      events.push({ report, happenedAt: this.#deps.now() });
+    }
     this.#lost = 0;
     let length = 0;
     let count = 0;
-    for (const { report, at } of this.#waiting) {
+    for (const { report, happenedAt } of this.#waiting) {
       length += lengthOf(report);
       if (events.length === frameLimits.auditEvents || (count > 0 && length > maxBatchLength)) break;
       const counted = report.code === 'call_refused' ? this.#refused.get(refusalKey(report)) : undefined;
-      events.push({ ...report, ...counted, ago_ms: Math.max(0, Math.round(now - at)) });
+      events.push({ report: counted ? { ...report, ...counted } : report, happenedAt });
       count++;
       this.#forget(report);
     }
@@ -193,9 +199,14 @@ export class AuditTrail implements AsyncDisposable {
   }
 
   /** Reports a batch. Returns false if it must be reported again. A batch that the broker refuses for good is logged. */
-  async #isTaken(id: string, events: readonly AuditReport[]): Promise<boolean> {
+  async #isTaken(id: string, events: readonly DatedReport[]): Promise<boolean> {
+    const sentAt = this.#deps.now();
+    const aged = events.map(({ report, happenedAt }) => ({
+      ...report,
+      ago_ms: Math.min(Math.max(0, sentAt - happenedAt), frameLimits.auditAgoMs),
+    }));
     try {
-      await this.#deps.client.audit(id, events);
+      await this.#deps.client.audit(id, aged, sentAt);
     } catch (thrown) {
       if (thrown instanceof SignalboxError && (thrown.retryable || thrown.code === 'timed_out')) return false;
       this.#deps.log({ event: 'audit_failed', events: events.length, reason: messageOf(thrown) });

@@ -88,6 +88,31 @@ test('a request that is delivered again counts once; one that was taken back, no
   expect(call('rosa', 'worker', 'r3')).toBeDefined();
 });
 
+test('calls of an earlier process count as long as if they had been counted here, in whatever order they are given', () => {
+  const { clock, ledger, call } = open({
+    perWorker: perMinute(3),
+    perRole: { worker: { calls: 4, windowMs: 10_000 } },
+  });
+  expect(ledger.longestMs).toBe(60_000);
+  const rosa = { agent: 'rosa', role: 'worker', calls: 1 };
+  ledger.countEarlier([
+    { ...rosa, agoMs: 5000 },
+    { ...rosa, agoMs: 50_000 },
+    { ...rosa, agoMs: 61_000 },
+    { ...rosa, agent: 'walt', calls: 2, agoMs: -5 },
+  ]);
+  expect(ledger.uses()).toMatchObject([
+    { role: 'worker', used: 3, calls: 4 },
+    { agent: 'rosa', used: 2 },
+    { agent: 'walt', used: 2 },
+  ]);
+  expect(call('rosa')).toBeUndefined();
+  expect(call('rosa')).toMatchObject({ retry_after_seconds: 10 });
+  clock.now = 10_000;
+  expect(call('rosa')).toBeUndefined();
+  expect(call('rosa')).toMatchObject({ retry_after_seconds: 45 });
+});
+
 test('roles named like things of the language have no budget unless they are given one', () => {
   const { call } = open({ roles: { builder: perMinute(1) }, perRole: {} });
   for (const role of ['constructor', '__proto__', 'toString']) {

@@ -12,6 +12,14 @@ export interface BudgetedCall {
   request?: string | undefined;
 }
 
+/** Calls that an earlier process of the orchestrator has counted. `agoMs` is the time since then, in milliseconds. */
+export interface EarlierCalls {
+  agent: string;
+  role: string;
+  agoMs: number;
+  calls: number;
+}
+
 /**
  * The decision on a call. A call within its budgets is counted; `takeBack` undoes that if the call is not made after all. Any other call is
  * refused with an error for its caller.
@@ -82,6 +90,22 @@ export class BudgetLedger {
     };
   }
 
+  /** The length of the longest window, in milliseconds; 0 without budgets. */
+  get longestMs(): number {
+    const { perWorker, roles = {}, perRole = {} } = this.#budgets;
+    const budgets = [...(perWorker ? [perWorker] : []), ...Object.values(roles), ...Object.values(perRole)];
+    return Math.max(0, ...budgets.map(({ windowMs }) => windowMs));
+  }
+
+  /** Counts the calls of an earlier process, before any other call. */
+  countEarlier(earlier: readonly EarlierCalls[]): void {
+    const now = this.#now();
+    for (const { agent, role, agoMs, calls } of earlier.toSorted((a, b) => b.agoMs - a.agoMs)) {
+      for (const one of this.#appliedTo({ agent, role }))
+        if (agoMs < one.budget.windowMs) count(one, role, now - Math.max(0, agoMs), calls);
+    }
+  }
+
   /** Lists the budgets of which something is used, those with the least left first. */
   uses(): BudgetUse[] {
     const now = this.#now();
@@ -141,11 +165,16 @@ function applyBudget(
 }
 
 /** Counts a call and moves its window to the end, where the most recently used are. */
-function count({ windows, key, window, budget }: AppliedBudget, role: string, now: number): () => void {
+function count(
+  { windows, key, window, budget }: AppliedBudget,
+  role: string,
+  now: number,
+  calls = 1,
+): () => void {
   windows.delete(key);
   windows.set(key, window);
   window.role = role;
-  return window.count(budget, now);
+  return window.count(budget, now, calls);
 }
 
 function forgetIdle(windows: Map<string, CallWindow>, now: number): void {

@@ -40,8 +40,8 @@ export class CallWindow {
     return this.#calls;
   }
 
-  /** Counts a call. The returned function undoes that; calling it again does nothing. */
-  count({ windowMs }: Budget, now: number): () => void {
+  /** Counts a call, or several. The returned function undoes that; calling it again does nothing. */
+  count({ windowMs }: Budget, now: number, calls = 1): () => void {
     let entry = this.#entries.at(-1);
     if (entry === undefined || now - entry.firstAt >= windowMs / entriesPerWindow) {
       entry = { firstAt: now, lastAt: now, calls: 0 };
@@ -49,14 +49,14 @@ export class CallWindow {
     }
     const counted = entry;
     entry.lastAt = now;
-    entry.calls++;
-    this.#calls++;
+    entry.calls += calls;
+    this.#calls += calls;
     let isTakenBack = false;
     return () => {
       if (isTakenBack || !this.#entries.includes(counted)) return;
       isTakenBack = true;
-      counted.calls--;
-      this.#calls--;
+      counted.calls -= calls;
+      this.#calls -= calls;
     };
   }
 

@@ -157,6 +157,11 @@ export class TrackedCall {
     return this.#over.promise;
   }
 
+  /** The time at which it began to run, in epoch milliseconds. */
+  get startedAt(): number | undefined {
+    return this.#startedAt;
+  }
+
   /** Marks the call as running on `server`. */
   running(server: string | undefined): void {
     this.#position = undefined;

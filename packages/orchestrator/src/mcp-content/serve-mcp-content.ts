@@ -13,7 +13,7 @@ import {
   whyNotNormal,
 } from '@signalbox/protocol';
 import type { AuditTrail } from '../audit/audit-trail.ts';
-import { callEvent } from '../audit/call-events.ts';
+import { callEvent, keptResultRead } from '../audit/call-events.ts';
 import type { BudgetLedger } from '../budgets/budget-ledger.ts';
 import { type BoundedReply, boundedReply } from '../calls/bounded-reply.ts';
 import { outcomeOf } from '../calls/call-outcome.ts';
@@ -111,7 +111,7 @@ export async function serveMcpContent(deps: McpContentDeps, call: McpContentCall
     reply_bytes: Buffer.byteLength(text),
   };
   const detail = 'kept' in reply ? keptText({ reply, keptBytes: reply.kept.bytes }) : (ended.detail ?? '');
-  deps.audit.record(callEvent(record, { rule: ended.rule, detail }));
+  deps.audit.record(callEvent(record, { rule: ended.rule, detail }), record.finished_at);
   const endSlice = text.length > largeLength ? await deps.replies.next() : undefined;
   const errorCode = 'error' in reply ? reply.error.code : undefined;
   return { kind: 'mcp_reply', body: reply, errorCode, settled: () => endSlice?.() };
@@ -250,7 +250,7 @@ async function readOwnResult(
     },
     uri,
   );
-  return { reply, startedAt, detail: 'kept result' };
+  return { reply, startedAt, detail: keptResultRead };
 }
 
 async function askHost(

@@ -33,6 +33,10 @@ const codes = {
     kind: 'change',
     meaning: 'An operator stopped the work of an agent on a message, which is a dead letter now.',
   },
+  request_answered: {
+    kind: 'change',
+    meaning: 'An operator answered what an agent had asked an operator; `name` is the inbox.',
+  },
   clock_accepted: { kind: 'change', meaning: 'A leap of the clock was accepted.' },
   hold_placed: { kind: 'change', meaning: 'An operator placed a hold; `detail` says on what, and why.' },
   hold_released: { kind: 'change', meaning: 'An operator released a hold.' },
@@ -244,7 +248,12 @@ const callFields = {
 export const auditReportSchema = z
   .object({
     code: z.enum(reportedCodes as [ReportedCode, ...ReportedCode[]]).describe('A code of section 9.'),
-    ago_ms: z.number().min(0).optional().describe('How long ago it happened. Default: 0.'),
+    ago_ms: z
+      .number()
+      .min(0)
+      .max(frameLimits.auditAgoMs)
+      .optional()
+      .describe('How long before `sent_at` it happened. Default: 0.'),
     count: z.int().min(1).optional().describe('How often it happened. Default: 1.'),
     agent: agentIdSchema
       .optional()

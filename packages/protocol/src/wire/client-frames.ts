@@ -96,6 +96,11 @@ export const clientFrameSchemas = {
       settles: seqSchema
         .optional()
         .describe('Acks that message of the sender’s own inbox in the commit that stores this one.'),
+      asked: addressSchema
+        .optional()
+        .describe(
+          'For a `reply`, in place of `settles`: the inbox to which the request was sent, of the sender or, for operators, of any operator. The reply acks it there, without a lease.',
+        ),
       ephemeral: z
         .boolean()
         .optional()
@@ -316,6 +321,12 @@ export const clientFrameSchemas = {
       batch: idSchema.describe(
         'A new id. A batch whose id is that of the last one of this agent is recorded already.',
       ),
+      sent_at: z
+        .number()
+        .optional()
+        .describe(
+          'When it was sent, by the clock of the sender. The broker believes a time of the last minute, and else takes its own.',
+        ),
       events: z.array(auditReportSchema).min(1).max(frameLimits.auditEvents),
     },
   ),

@@ -38,6 +38,8 @@ export const frameLimits = {
   auditDetailLength: 500,
   /** Events in one `audit`. */
   auditEvents: 256,
+  /** The age up to which an event keeps its time. An older one gets this age. */
+  auditAgoMs: day,
   /** The longest life of a token, and of a hold that ends by itself: 100 years. */
   lifetimeMs: 36_500 * day,
   /** The latest time that can be written as a date, in epoch milliseconds. */

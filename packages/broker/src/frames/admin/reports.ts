@@ -4,9 +4,10 @@ import {
   auditEntryKinds,
   furtherCosts,
   isGroup,
+  operationPermissions,
 } from '@signalbox/protocol';
 import type { HistoryEntry, LivingBroker } from '@signalbox/store';
-import type { Caller } from '../caller.ts';
+import { type Caller, mayDo } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { OperationOutcome } from './operation.ts';
 
@@ -33,17 +34,25 @@ export async function history(
   };
 }
 
-/** Runs `audit`: returns entries of the audit log in the order in which they were recorded, or in the reverse one. */
+/**
+ * Runs `audit`: returns entries of the audit log in the order in which they were recorded, or in the reverse one. A caller that may not read
+ * the log gets those that it reported itself.
+ */
 export async function audit(
   { since, kinds = [...auditEntryKinds], limit = 200, after, before }: AdminParams<'audit'>,
   { audit: log }: Pick<FrameDeps, 'audit'>,
+  caller: Caller,
 ): OperationOutcome<'audit'> {
   const rows = await log.read({
     ...{ since, kinds, limit },
     ...(after !== undefined && { after }),
     ...(before !== undefined && { before }),
   });
-  return { result: { rows } };
+  const { agent } = caller.sender;
+  const seen = mayDo(caller, operationPermissions.admin.audit)
+    ? rows
+    : rows.filter(({ entry }) => JSON.parse(entry).reported_by === agent);
+  return { result: { rows: seen, ...(rows.length === limit && { next: rows.at(-1)!.number }) } };
 }
 
 /** Runs `audit_chain`: returns rows of one chain of the audit log, and the ends of the chain. */

@@ -38,7 +38,7 @@ export async function readAudit(
   return { entries: newest.slice(0, limit).reverse(), more: newest.length > limit };
 }
 
-/** Reads the newest entries that precede a row, newest first. `first` is the number of the oldest one; absent if there is none before it. */
+/** Reads the newest entries that precede a row, newest first. `first` is the row before which the next page begins; absent on the last one. */
 export async function readAuditPage(
   client: BrokerClient,
   query: AuditQuery,
@@ -46,19 +46,22 @@ export async function readAuditPage(
   most: number = auditPageSize,
 ): Promise<{ entries: AuditEntry[]; first?: number }> {
   const limit = Math.min(auditPageSize, most);
-  const { rows } = await client.admin('audit', { ...queryOf(query), before, limit });
+  const { rows, next } = await client.admin('audit', { ...queryOf(query), before, limit });
   const entries = rows.map(({ entry }) => auditEntrySchema.parse(JSON.parse(entry)));
-  return rows.length < limit ? { entries } : { entries, first: rows.at(-1)!.number };
+  return next === undefined ? { entries } : { entries, first: next };
 }
 
 /** Reads all rows of the audit log, oldest first. */
 export async function* auditRows(client: BrokerClient, query: AuditQuery): AsyncGenerator<AuditRow> {
-  let after = 0;
-  for (;;) {
-    const { rows } = await client.admin('audit', { ...queryOf(query), after, limit: auditPageSize });
-    yield* rows;
-    after = rows.at(-1)?.number ?? after;
-    if (rows.length < auditPageSize) return;
+  let after: number | undefined = 0;
+  while (after !== undefined) {
+    const page: AdminResult<'audit'> = await client.admin('audit', {
+      ...queryOf(query),
+      after,
+      limit: auditPageSize,
+    });
+    yield* page.rows;
+    after = page.next;
   }
 }
 

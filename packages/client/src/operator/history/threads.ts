@@ -1,5 +1,6 @@
 import type { BrokerClient } from '@signalbox/client';
-import { type AdminParams, type AdminResult, type CallRecord, frameLimits } from '@signalbox/protocol';
+import { type AdminParams, type AdminResult, frameLimits } from '@signalbox/protocol';
+import type { ListedCall } from '../orchestrator/calls.ts';
 import { type ApprovalFacts, callsOrReason } from './timeline.ts';
 
 /** A message whose body is kept. Times in epoch milliseconds. */
@@ -11,7 +12,7 @@ export type ThreadsPage = AdminResult<'threads'>;
 /** An entry of a transcript: a message, a tool call that was made in its thread, or an approval that this call waited for. */
 export type TranscriptEntry =
   | ({ what: 'message'; at: number } & KeptMessage)
-  | ({ what: 'call'; at: number } & CallRecord)
+  | ({ what: 'call'; at: number } & ListedCall)
   | ({ what: 'approval'; at: number } & ApprovalFacts);
 
 /** The entries of a thread by time. */

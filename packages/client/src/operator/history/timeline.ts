@@ -1,7 +1,7 @@
 import type { BrokerClient } from '@signalbox/client';
-import { type Approval, type CallRecord, messageOf, SignalboxError } from '@signalbox/protocol';
+import { type Approval, messageOf, SignalboxError } from '@signalbox/protocol';
 import { listApprovals } from '../orchestrator/approvals.ts';
-import { listCalls } from '../orchestrator/calls.ts';
+import { type ListedCall, listCalls, maxCalls } from '../orchestrator/calls.ts';
 import { type HistoryMessage, type HistoryQuery, readHistory } from './history.ts';
 
 /** An approval as the timeline shows it, without the arguments of its call. */
@@ -16,7 +16,7 @@ export type ApprovalFacts = Omit<
  */
 export type TimelineEntry =
   | ({ what: 'message'; at: number } & HistoryMessage)
-  | ({ what: 'call'; at: number } & CallRecord)
+  | ({ what: 'call'; at: number } & ListedCall)
   | ({ what: 'approval'; at: number } & ApprovalFacts);
 
 /** A request with its tool call, its approval and its answer. A message that stands alone is a group of its own. */
@@ -28,7 +28,7 @@ export interface TimelineGroup {
 /** The messages and tool calls of a time, merged. */
 export interface Timeline {
   groups: TimelineGroup[];
-  /** True if there are messages beyond the limit. Calls that came after the last message, or before the first, are then left out, too. */
+  /** True if there are entries beyond the limit. */
   more: boolean;
   /** The reason why there are no tool calls, if the orchestrator could not be asked. */
   callsMissing?: { code: string; message: string };
@@ -37,21 +37,57 @@ export interface Timeline {
 /** The most approvals that are read. */
 const maxApprovals = 1000;
 
-/** Reads the messages of the broker and the tool calls of an orchestrator, and merges them. `limit` counts messages. */
+/** Selects a part of the timeline. `limit` counts entries. */
+export interface TimelineQuery extends HistoryQuery {
+  /** Leaves out the messages of which a tool call consists, unless one of them ended badly. */
+  folds?: boolean;
+}
+
+/** Reads the messages of the broker and the tool calls of an orchestrator, and merges them. */
 export async function readTimeline(
   client: BrokerClient,
   orchestrator: string,
-  query: HistoryQuery,
+  { folds = false, ...query }: TimelineQuery,
 ): Promise<Timeline> {
-  const { messages, more } = await readHistory(client, query);
-  const { calls, approvals, callsMissing } = await callsOrReason(client, orchestrator, query.since);
-  const { since, until = Number.POSITIVE_INFINITY } = query;
-  const first = more && query.newest ? (messages[0]?.created_at ?? until) : since;
-  const end = more && !query.newest ? (messages.at(-1)?.created_at ?? since) + 1 : until;
+  const { since, until = Number.POSITIVE_INFINITY, newest = false, limit } = query;
+  const { calls, approvals, callsMissing } = await callsOrReason(client, orchestrator, since);
+  const called = calls.filter((call) => isSelected(call, query) && call.received_at < until);
+  // A call consists of two messages.
+  const read = await readHistory(client, { ...query, limit: folds ? limit + 2 * called.length : limit });
+  const { messages } = read;
+  // Older calls are not known: their messages would stand there as if they belonged to none.
+  const known = newest && calls.length === maxCalls ? calls[0]!.received_at : since;
+  const first = Math.max(known, read.more && newest ? (messages[0]?.created_at ?? until) : since);
+  const end = read.more && !newest ? (messages.at(-1)?.created_at ?? since) + 1 : until;
   const isWithin = (at: number): boolean => at >= first && at < end;
-  const selected = calls.filter((call) => isSelected(call, query) && isWithin(call.received_at));
-  const asked = approvals.filter((one) => isSelected(one, query) && isWithin(one.created_at));
-  return { groups: timelineOf(messages, selected, asked), more, ...(callsMissing && { callsMissing }) };
+  const groups = timelineOf(
+    messages.filter(({ created_at }) => isWithin(created_at)),
+    called.filter(({ received_at }) => isWithin(received_at)),
+    approvals.filter((one) => isSelected(one, query) && isWithin(one.created_at)),
+  );
+  const shown = folds ? groups.map(folded) : groups;
+  const entries = shown.flatMap((group) => group.entries).sort(byTime);
+  const kept = new Set(newest ? entries.slice(-limit) : entries.slice(0, limit));
+  const isKept = (entry: TimelineEntry): boolean => kept.has(entry);
+  return {
+    groups: shown
+      .map((group) => ({ ...group, entries: group.entries.filter(isKept) }))
+      .filter((group) => group.entries.length > 0),
+    more: read.more || first > since || kept.size < entries.length,
+    ...(callsMissing && { callsMissing }),
+  };
+}
+
+/** Tells whether messages of this kind are a part of a tool call. */
+export function isOfCall(kind: string): boolean {
+  return kind === 'mcp_request' || kind === 'mcp_reply';
+}
+
+function folded({ entries, ...group }: TimelineGroup): TimelineGroup {
+  const hasCall = entries.some(({ what }) => what === 'call');
+  const isFolded = (entry: TimelineEntry): boolean =>
+    entry.what === 'message' && isOfCall(entry.kind) && (entry.outcome ?? 'acked') === 'acked';
+  return { ...group, entries: hasCall ? entries.filter((entry) => !isFolded(entry)) : entries };
 }
 
 /** Reads the tool calls, or the reason why they are missing: the timeline of messages is useful without them. */
@@ -60,7 +96,7 @@ export async function callsOrReason(
   orchestrator: string,
   since: number,
 ): Promise<{
-  calls: CallRecord[];
+  calls: ListedCall[];
   approvals: ApprovalFacts[];
   callsMissing?: { code: string; message: string };
 }> {
@@ -88,7 +124,7 @@ async function approvalsSince(
 }
 
 function isSelected(
-  { agent, request_id }: Pick<CallRecord, 'agent' | 'request_id'>,
+  { agent, request_id }: Pick<ListedCall, 'agent' | 'request_id'>,
   query: HistoryQuery,
 ): boolean {
   return (
@@ -103,7 +139,7 @@ function isSelected(
  */
 export function timelineOf(
   messages: readonly HistoryMessage[],
-  calls: readonly CallRecord[],
+  calls: readonly ListedCall[],
   approvals: readonly ApprovalFacts[] = [],
 ): TimelineGroup[] {
   const entries: TimelineEntry[] = [

@@ -27,10 +27,18 @@ export interface CallQuery {
   limit?: number | undefined;
 }
 
+/** A tool call; with a `count`, one of so many refused calls of the same agent and tool within about a minute. */
+export interface ListedCall extends CallRecord {
+  count?: number;
+}
+
 /** Tool calls in the order in which the orchestrator received them. Times are epoch milliseconds. */
 export interface CallList {
-  calls: CallRecord[];
-  /** Calls that were refused before this time are missing. In the list of an agent's own calls those that are safe to repeat are, too. */
+  calls: ListedCall[];
+  /**
+   * The time since which each refused call is listed by itself. In the list of an agent's own calls, earlier ones are missing, and those that
+   * are safe to repeat.
+   */
   known_since: number;
   /** Calls that ended before this time were not looked at: there are too many that do not match. */
   searched_since?: number;
@@ -61,7 +69,7 @@ export async function readCalls(
   const known = await queryOrchestrator(client, orchestrator, asked);
   const isCut = known.calls.length === asked.limit;
   const oldest = isCut ? Math.min(...known.calls.map(({ received_at }) => received_at)) : 0;
-  const calls = new Map(known.calls.map((call) => [keyOf(call), call]));
+  const calls = new Map<string, ListedCall>(known.calls.map((call) => [keyOf(call), call]));
   const { known_since } = known;
   const found = [...calls.values()].filter((call) => isMeant(call, query));
   // Before that, the orchestrator knows only some: those of the journal.
@@ -82,7 +90,7 @@ export async function listCalls(
   client: BrokerClient,
   orchestrator: string,
   query: CallQuery = {},
-): Promise<CallRecord[]> {
+): Promise<ListedCall[]> {
   return (await readCalls(client, orchestrator, query)).calls;
 }
 
@@ -133,7 +141,7 @@ function keyOf({ agent, request_id }: Pick<CallRecord, 'agent' | 'request_id'>):
 }
 
 /** Returns the newest of some calls, in the order in which they came. */
-function newest(calls: readonly CallRecord[], limit: number): CallRecord[] {
+function newest(calls: readonly ListedCall[], limit: number): ListedCall[] {
   return calls.toSorted((a, b) => a.received_at - b.received_at).slice(-limit);
 }
 
@@ -144,17 +152,18 @@ async function auditedCalls(
   query: CallQuery,
   { calls, wanted }: { calls: ReadonlyMap<string, CallRecord>; wanted: number },
 ): Promise<Pick<CallList, 'calls' | 'searched_since'>> {
-  const found = new Map<string, CallRecord>();
+  const found = new Map<string, ListedCall>();
   const { since = 0 } = query;
   let before = Number.MAX_SAFE_INTEGER;
   for (let pages = 1; ; pages++) {
-    const { entries, first } = await readAuditPage(client, { since, kinds: ['call'] }, before);
+    const { entries, first } = await readAuditPage(client, { since, kinds: ['call', 'refusal'] }, before);
     for (const entry of entries) {
       const call = entry.reported_by === orchestrator ? callOf(entry) : undefined;
       if (!call || calls.has(keyOf(call)) || found.has(keyOf(call))) continue;
       if (call.received_at >= since && isMeant(call, query)) found.set(keyOf(call), call);
     }
-    const ended = { calls: [...found.values()] };
+    // Of calls at the same millisecond, the one that ended first comes first, as an orchestrator lists them.
+    const ended = { calls: [...found.values()].reverse() };
     if (first === undefined || found.size >= wanted) return ended;
     if (pages === maxAuditPages) return { ...ended, searched_since: entries.at(-1)!.at };
     before = first;
@@ -162,19 +171,28 @@ async function auditedCalls(
 }
 
 /** Returns the call whose end an entry of the audit log describes; `undefined` if it describes something else. */
-function callOf({ code, at, waited_ms = 0, took_ms = 0, ...entry }: AuditEntry): CallRecord | undefined {
-  if (code !== 'call_ended' || mcpContentMethods.some((method) => method === entry.name)) return undefined;
+function callOf({
+  code,
+  at,
+  waited_ms = 0,
+  took_ms = 0,
+  count,
+  ...entry
+}: AuditEntry): ListedCall | undefined {
+  const isRefused = code === 'call_refused';
+  if (!isRefused && code !== 'call_ended') return undefined;
+  if (mcpContentMethods.some((method) => method === entry.name)) return undefined;
   const started = Math.round(at - took_ms);
   const { data } = callRecordSchema.safeParse({
     ...entry,
     tool: entry.name,
     state: 'finished',
     received_at: Math.round(started - waited_ms),
-    started_at: started,
+    ...(!isRefused && { started_at: started }),
     finished_at: at,
     reply_kept: false,
   });
-  return data;
+  return data && { ...data, ...(count > 1 && { count }) };
 }
 
 /** Names a tool call: the agent that made it, and the id of its request. */

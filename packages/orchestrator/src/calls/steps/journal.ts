@@ -57,7 +57,7 @@ async function writeStart(
     ...(thread !== undefined && { thread }),
     ...(server !== undefined && { server }),
     receivedAt: tracked.receivedAt,
-    startedAt: now(),
+    startedAt: tracked.startedAt ?? now(),
     inbox: ownership.inbox(),
     lifetimeMs: request.remainingMs() ?? frameDefaults.ttlMs,
   });

@@ -110,14 +110,15 @@ async function finish(deps: CallDeps, call: Call, result: ToolCallResult): Promi
   deps.meter.ended(facts);
   const isForbidden = outcome === 'permission_denied' && tracked.state === 'queued';
   const forbiddenBy = isForbidden ? ruleOf(catalog, role, tool) : undefined;
-  deps.audit.record(callEvent(facts, { rule: forbiddenBy, detail: rule ? keptText(shown) : '' }));
+  const event = callEvent(facts, { rule: forbiddenBy, detail: rule ? keptText(shown) : '' });
+  deps.audit.record(event, facts.finished_at);
   // The requester of a call that an operator cancelled is told so.
   const isGivenUp = request.cancellation.aborted && tracked.calledOff === undefined;
   const isLate =
     !isGivenUp && (tracked.isTask || wasAsked || deps.monotonic() - call.arrived.monotonic >= lateMs);
   const endOf = (): EndedCall => ({
     call: factsOf(deps, facts, request),
-    end: { outcome, finishedAt: deps.now(), reply: text, isLate },
+    end: { outcome, finishedAt: facts.finished_at ?? deps.now(), reply: text, isLate },
   });
   if (journaled?.hasToFinish(isLate) && !wasInterrupted(request.cancellation, result)) {
     try {

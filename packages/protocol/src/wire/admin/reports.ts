@@ -30,7 +30,7 @@ export function reportOperations() {
     },
     audit: {
       meaning:
-        'Lists entries of the audit log in the order in which they were recorded, from a time on; with `before` in the reverse order.',
+        'Lists entries of the audit log in the order in which they were recorded, from a time on; with `before` in the reverse order. An orchestrator gets its own reports.',
       params: z.object({
         since: wholeNumber(0),
         kinds: z
@@ -42,7 +42,10 @@ export function reportOperations() {
         before: wholeNumber(1).optional().describe('Only rows with a lower number, the highest first.'),
         limit: pageLimit(200),
       }),
-      result: z.object({ rows: z.array(auditRowSchema()) }),
+      result: z.object({
+        rows: z.array(auditRowSchema()),
+        next: z.int().optional().describe('The number of the last row, if more may follow.'),
+      }),
     },
     audit_chain: {
       meaning:

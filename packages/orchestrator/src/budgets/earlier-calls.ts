@@ -1,0 +1,68 @@
+import type { BrokerClient } from '@signalbox/client';
+import { readAuditPage } from '@signalbox/client/operator/internal';
+import { type AuditEntry, mcpContentMethods } from '@signalbox/protocol';
+import type { Journal } from '@signalbox/store/journal';
+import { keptResultRead } from '../audit/call-events.ts';
+import type { EarlierCalls } from './budget-ledger.ts';
+
+/** The most pages of the audit log that are read, each of 1,000 rows, so that a start takes seconds at most. */
+const maxPages = 100;
+/** The most calls of the journal that are looked at. */
+const maxJournaled = 10_000;
+
+/** The dependencies of {@link readEarlierCalls}. */
+export interface EarlierCallsDeps {
+  client: BrokerClient;
+  journal: Pick<Journal, 'list'> | undefined;
+  /** Epoch milliseconds. */
+  now: () => number;
+}
+
+/**
+ * Reads the calls of the last `windowMs` milliseconds that count against budgets: those that this orchestrator reported to the audit log,
+ * and, from the journal, those that it began and did not report. Rejects with a `SignalboxError`.
+ */
+export async function readEarlierCalls(
+  { client, journal, now }: EarlierCallsDeps,
+  windowMs: number,
+): Promise<EarlierCalls[]> {
+  const at = now();
+  const since = Math.max(0, Math.floor(at - windowMs));
+  const unreported = new Map<string, EarlierCalls>();
+  for (const { agent, requestId, role, tool, startedAt } of (await journal?.list({ limit: maxJournaled })) ??
+    []) {
+    if (startedAt !== undefined && !isQuestion(tool))
+      unreported.set(`${agent} ${requestId}`, { agent, role, agoMs: at - startedAt, calls: 1 });
+  }
+  const reported: EarlierCalls[] = [];
+  let before: number | undefined = Number.MAX_SAFE_INTEGER;
+  for (let page = 0; before !== undefined && page < maxPages; page++) {
+    const found = await readAuditPage(client, { since, kinds: ['call', 'refusal'] }, before);
+    for (const entry of found.entries) {
+      const calls = countedCalls(entry, at);
+      if (calls) reported.push(calls);
+      unreported.delete(`${entry.agent} ${entry.request_id}`);
+    }
+    before = found.first;
+  }
+  return [...unreported.values(), ...reported];
+}
+
+/** Returns the calls of an entry that count against budgets: those that ran, and those with wrong arguments. */
+export function countedCalls(
+  { code, at, took_ms = 0, agent, role, name, outcome, detail, count }: AuditEntry,
+  now: number,
+): EarlierCalls | undefined {
+  if (agent === undefined || role === undefined || name === undefined || isQuestion(name)) return undefined;
+  const isContent = mcpContentMethods.some((method) => method === name);
+  if (code === 'call_ended' && detail !== keptResultRead)
+    return { agent, role, agoMs: now - (at - took_ms), calls: 1 };
+  if (code === 'call_refused' && outcome === 'invalid_arguments' && !isContent)
+    return { agent, role, agoMs: now - at, calls: count };
+  return undefined;
+}
+
+/** Tells whether this is the name of a permission question, of which nothing is counted. */
+function isQuestion(name: string): boolean {
+  return name.includes(':');
+}
