@@ -6,7 +6,7 @@ import {
   type WireClient,
 } from '@signalbox/testing';
 import { expect, it } from 'vitest';
-import { subscribe } from '../support/broker/wire-actions.ts';
+import { admin, subscribe } from '../support/broker/wire-actions.ts';
 
 async function connect(broker: TestBroker, agent: string, role = 'worker'): Promise<WireClient> {
   return connectWire(broker.url, { agent, token: await broker.token(agent, role) });
@@ -55,6 +55,70 @@ it('takes one answer to each request, from the agent that it was sent to, in any
   expect(await storedRows(broker.dataDir)).toBe(after);
   expect(await answer(bob, reply('q', { id: 'p2', kind: 'progress' }))).toBe('already_answered');
   expect(await answer(bob, reply('q', { id: 'other' }))).toBe('already_answered');
+});
+
+it('takes one answer of an operator to what an operator was asked, acks the request with it, and tells the audit log and the tail', async () => {
+  await using broker = await startTestBroker();
+  await using rosa = await connect(broker, 'rosa');
+  await using alice = await connect(broker, 'operator.alice', 'operator');
+  await using bob = await connect(broker, 'operator.bob', 'operator');
+  await using olga = await connect(broker, 'operator.olga', 'observer');
+  await using hub = await connect(broker, 'orchestrator', 'orchestrator');
+  const asked = async (to: string, id: string, kind = 'ask') => {
+    rosa.send({ type: 'deliver', to, id, kind }, '"?"');
+    await rosa.next('delivered', { id });
+  };
+  const to = (by: string, id: string, inbox: string, more: Record<string, unknown> = {}) =>
+    reply(id, { to: 'rosa', id: `${by}-${id}`, asked: inbox, ...more });
+  const waiting = async (address: string) => {
+    alice.send({ type: 'peek', request_id: 'w', address });
+    return (await alice.next('peeked')).messages as { id: string }[];
+  };
+  await asked('operator.bob', 'q');
+  await asked('operator.bob', 'job', 'task');
+  await asked('operator.bob', 'note', 'note');
+  await asked('orchestrator', 'other');
+  await admin(bob, 'tail', { on: true });
+  for (const stranger of [olga, hub, rosa])
+    expect(await answer(stranger, to('x', 'q', 'operator.bob'))).toMatch(/^(not_yours|forbidden)$/);
+  expect(await answer(alice, to('x', 'other', 'orchestrator'))).toBe('not_yours');
+  expect(await answer(alice, to('x', 'q', 'operator'))).toBe('forbidden');
+  expect(await answer(alice, to('x', 'note', 'operator.bob'))).toBe('forbidden');
+  expect(await answer(alice, to('x', 'q', 'operator.bob', { to: 'eve' }))).toBe('forbidden');
+  expect(await answer(alice, to('x', 'q', 'operator.bob', { kind: 'note' }))).toBe('bad_frame');
+  expect(await answer(alice, to('x', 'q', 'operator.bob', { settles: 1 }))).toBe('bad_frame');
+  expect(await waiting('operator.bob')).toHaveLength(3);
+  // Both at the same moment.
+  const both = [answer(alice, to('alice', 'q', 'operator.bob')), answer(bob, to('bob', 'q', 'operator.bob'))];
+  expect((await Promise.all(both)).sort()).toEqual(['already_answered', 'delivered']);
+  expect(await answer(alice, to('alice', 'job', 'operator.bob'))).toBe('delivered');
+  expect((await waiting('operator.bob')).map(({ id }) => id)).toEqual(['note']);
+  await broker.restart();
+  await using again = await connect(broker, 'operator.alice', 'operator');
+  expect(await answer(again, to('alice', 'job', 'operator.bob'))).toBe('duplicate');
+  await using back = await connect(broker, 'rosa');
+  await subscribe(back);
+  const answers = [await back.next('message'), await back.next('message')];
+  expect(answers).toMatchObject([
+    { kind: 'reply', correlation_id: 'q' },
+    { kind: 'reply', correlation_id: 'job', from: { agent: 'operator.alice' } },
+  ]);
+  const settled = bob.received
+    .filter(({ kind }) => kind === 'event')
+    .map(({ body }) => JSON.parse(body!))
+    .filter(({ what }) => what === 'settled');
+  expect(settled).toMatchObject([
+    { outcome: 'acked', message: { id: 'q', kind: 'ask', from: { agent: 'rosa' } } },
+    { outcome: 'acked', message: { id: 'job', kind: 'task' } },
+  ]);
+  const { rows } = (await admin(again, 'audit', { kinds: ['change'], since: 0 })) as {
+    rows: { entry: string }[];
+  };
+  const entries = rows.map(({ entry }) => JSON.parse(entry));
+  expect(entries.filter(({ code }) => code === 'request_answered')).toMatchObject([
+    { name: 'operator.bob', detail: "the request 'q' of 'rosa'" },
+    { name: 'operator.bob', detail: "the request 'job' of 'rosa'", agent: 'operator.alice' },
+  ]);
 });
 
 it('says in the receipt of a reply that nobody holds the inbox of its requester, and in no other', async () => {

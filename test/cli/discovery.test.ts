@@ -36,6 +36,8 @@ test('status says on one screen that all is fine, what is degraded, or that no b
     code: 1,
     stdout: expect.stringContaining("no orchestrator named 'tools-2'"),
   });
+  const calls = await inFolderBelow(['tools', 'calls', '--orchestrator', 'tools-2']);
+  expect(calls.stderr).toContain('signalbox up starts a dead one again in a moment');
   await using stopped = await tempDir();
   await writeFile(join(stopped.path, 'operator.token'), `sbx_operator~${'x'.repeat(43)}\n`, { mode: 0o600 });
   const { code, stderr } = await inFolderBelow(['status', '--data', stopped.path]);

@@ -65,7 +65,9 @@ test('Every rule of the configuration is in force from the start, and waits for 
     expect(JSON.stringify(await clerk.callTool(read))).toContain('is too large to be shown here');
     const echo = { name: 'mcp_everything__echo', arguments: { message: 'hi' } };
     // The completion and the reading were the two requests of its budget.
-    expect(JSON.stringify(await clerk.callTool(echo))).toContain('used up the budget');
+    const { content } = await clerk.callTool(echo);
+    expect(JSON.stringify(content)).toContain('used up the budget');
+    expect(JSON.stringify(content).match(/again in/g)).toHaveLength(1);
   } finally {
     await clerk.close();
   }

@@ -144,6 +144,24 @@ test('up on the port of another project’s broker names the configuration of th
   expect(error.hint).toContain(`127.0.0.1:${Number(port) + 1}`);
 });
 
+test('up without a configuration, on the port of a broker with a data directory of its own, names that broker.', async () => {
+  await using directory = await tempDir();
+  const [other, own] = ['other', 'own'].map((name) => join(directory.path, name)) as [string, string];
+  for (const place of [other, own]) await mkdir(place);
+  const config = { broker: { listen: '127.0.0.1:0', data: './state' } };
+  await writeFile(join(other, 'signalbox.yaml'), JSON.stringify(config));
+  await using running = await startDaemon(['up', '--no-face'], { cwd: other });
+  const { host, port } = new URL((running.ready as { broker: { url: string } }).broker.url);
+  const env = { XDG_STATE_HOME: directory.path, HOME: directory.path };
+  const refused = await signalbox(['up', '--listen', host], { cwd: own, env });
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toContain(`the broker of ${join(other, 'signalbox.yaml')} runs already, on`);
+  expect(refused.stderr).toContain(`end it: signalbox down --data ${join(other, 'state')}`);
+  expect(refused.stderr).toContain(
+    `set --data and --listen, as in ~/.local/state/signalbox-own and 127.0.0.1:${Number(port) + 1}`,
+  );
+});
+
 test('up with --data on the port of the broker that its configuration started names that broker.', async () => {
   await using directory = await tempDir();
   const config = { broker: { listen: '127.0.0.1:0', socket: false, data: './state' } };

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { connectBroker, requestAddress } from '@signalbox/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { jsonOf, startDaemon } from '../support/cli/command-line.ts';
 import { startMcpWorkspace, workerTransport } from '../support/cli/worker-mcp.ts';
 import type { Workspace } from '../support/cli/workspace.ts';
 
@@ -40,6 +41,31 @@ test('An MCP client that runs "signalbox worker mcp" sees its role’s tools and
     expect(tools.map(({ name }) => name)).not.toContain('mcp_everything__get-sum');
     const result = await client.callTool({ name: 'mcp_everything__echo', arguments: { message: 'hi' } });
     expect(result.content).toEqual([{ type: 'text', text: expect.stringContaining('hi') }]);
+    const sum = { name: 'mcp_everything__get-sum', arguments: { a: 1, b: 2 } };
+    for (let times = 0; times < 3; times++)
+      await expect(client.callTool(sum)).rejects.toThrow("is not allowed for role 'frugal'");
+    const audited = async () => {
+      const { rows } = await operator.admin('audit', { since: 0, kinds: ['refusal'] });
+      const entries = rows.map(
+        ({ entry }) => JSON.parse(entry) as { code: string; name: string; count?: number },
+      );
+      const refused = entries.filter(({ code, name }) => code === 'call_refused' && name === sum.name);
+      return refused.reduce((times, { count = 1 }) => times + count, 0);
+    };
+    await expect.poll(audited).toBe(3);
+    const calls = await workspace.run(['tools', 'calls', '--outcome', 'permission_denied', '--json']);
+    expect(jsonOf(calls)).toMatchObject({
+      calls: [{ tool: sum.name }, { tool: sum.name }, { tool: sum.name }],
+    });
+    const [tool, outcome] = await Promise.all([
+      workspace.run(['tools', 'calls', '--tool', 'everything:eko']),
+      workspace.run(['tools', 'calls', '--outcome', 'permission_denid']),
+    ]);
+    expect([tool.code, tool.stderr]).toEqual([2, expect.stringContaining("did you mean 'everything:echo'?")]);
+    expect([outcome.code, outcome.stderr]).toEqual([
+      2,
+      expect.stringContaining("did you mean 'permission_denied'?"),
+    ]);
     const isDirect = async () => {
       const connected = await operator.listConnected({ withStatus: true });
       return connected.find(({ agent }) => agent === 'rosa')?.lane;
@@ -76,13 +102,21 @@ test('An MCP client that runs "signalbox worker mcp" sees its role’s tools and
   }
 });
 
-test('The first line that a client reads names the mailbox, also for a role whose large results are kept.', async () => {
+test('The first line that a client reads names the mailbox, also for a role whose large results are kept, and a read takes it from another process only if it says so.', async () => {
   const { env: careful } = await workspace.agent('careful-2', 'careful');
   const client = new Client({ name: 'agent', version: '1.0.0' });
   const transport = workerTransport(careful);
   await client.connect(transport);
   try {
     expect(client.getInstructions()).toMatch(/^You share a mailbox.*\n[\s\S]*signalbox_result_read/);
+    await using echo = await startDaemon(['worker', 'echo'], { env: careful });
+    const read = async (args: object) =>
+      JSON.stringify(await client.callTool({ name: 'signalbox_inbox_read', arguments: { ...args } }));
+    for (let times = 0; times < 2; times++)
+      expect(await read({})).toContain('Read with take_over: true only');
+    expect(await read({ take_over: true })).toContain('No new messages');
+    expect(await echo.ended).not.toBe(0);
+    expect(echo.stderr()).toContain('taken_over');
   } finally {
     await client.close();
   }

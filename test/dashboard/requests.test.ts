@@ -89,6 +89,51 @@ test('A command needs a key, runs once under it, and says what is wrong with its
   expect(nobody).toMatchObject({ status: 404, body: expect.stringContaining('unknown_recipient') });
 });
 
+test('A question is shown and answered once under its key; a wrong field is named, and nobody answers for an agent.', async () => {
+  await using here = await startDashboardStack({ counter: false });
+  const mine = await signedIn(here);
+  const ann = await here.stack.clientAt('ann');
+  await here.stack.clientAt('bob');
+  await ann.deliver({
+    to: 'operator',
+    kind: 'ask',
+    id: 'q',
+    body: { text: 'key sk-ant-api03-0123456789abcdefghij?' },
+  });
+  await ann.deliver({ to: 'bob', kind: 'ask', id: 'q', body: 'other' });
+  const { items } = jsonOf(await mine.get('attention'));
+  const { question } = items.find(({ who }: { who: string }) => who === 'ann');
+  const shown = jsonOf(await mine.get(`messages/show?inbox=${question.inbox}&seq=${question.seq}`));
+  expect(shown).toMatchObject({ id: 'q', from: { agent: 'ann' }, kind: 'ask' });
+  expect(shown.body).not.toContain('0123456789abcdefghij');
+  const answer = { to: 'ann', id: 'q', asked: 'operator', text: 'yes' };
+  const wrong: [object, number, string][] = [
+    [{ ...answer, to: 'No Body' }, 400, "'to'"],
+    [{ ...answer, id: '' }, 400, "'id'"],
+    [{ ...answer, asked: 'role:x' }, 400, "'asked'"],
+    [{ ...answer, text: '  ' }, 400, "'text'"],
+    [{ ...answer, text: 'x'.repeat(100_001) }, 400, "'text'"],
+    [{ ...answer, asked: 'bob' }, 403, "field 'asked'"],
+    [{ ...answer, to: 'bob' }, 403, 'correlation_id'],
+  ];
+  for (const [params, status, text] of wrong)
+    expect(await mine.post('messages/answer', params), text).toMatchObject({
+      status,
+      body: expect.stringContaining(text),
+    });
+  const once = { 'idempotency-key': 'the-answer' };
+  for (const _ of [1, 2])
+    expect(await mine.post('messages/answer', answer, once)).toMatchObject({ status: 200 });
+  expect(await ann.peek()).toMatchObject([{ id: 'the-answer', correlation_id: 'q', body: '"yes"' }]);
+  expect(await mine.post('messages/answer', { ...answer, text: 'no' })).toMatchObject({
+    status: 409,
+    body: expect.stringContaining("you ('operator') have answered this already"),
+  });
+  const gone = await mine.get(`messages/show?inbox=operator&seq=${question.seq}`);
+  expect(gone).toMatchObject({ status: 404, body: expect.stringContaining('unknown_message') });
+  expect(await ann.peek()).toHaveLength(1);
+});
+
 test('Every read answers, and what only the orchestrator knows is missing without it, and not empty.', async () => {
   await using here = await startDashboardStack({ counter: false });
   const mine = await signedIn(here);
@@ -99,7 +144,8 @@ test('Every read answers, and what only the orchestrator knows is missing withou
     charts: '?of=system',
   };
   const plain = Object.keys(reads).filter(
-    (path) => !['approvals/show', 'calls/show', 'dead-letters/show', 'explain'].includes(path),
+    (path) =>
+      !['approvals/show', 'calls/show', 'dead-letters/show', 'messages/show', 'explain'].includes(path),
   );
   for (const path of plain) expect((await mine.get(path + (queries[path] ?? ''))).status, path).toBe(200);
   expect((await mine.get('explain?role=builder&tool=mcp_counter__echo')).status).toBe(200);

@@ -32,7 +32,7 @@ test.concurrent('agent-loop gets its answer past a budget, a missing tool and an
   const { right, broken } = await prove('agent-loop');
   for (const line of [
     'quota_exceeded, again in 1000 ms',
-    'mcp_files__write_file (save): tool_not_found, has not run',
+    'mcp_files__write_file (save): permission_denied, has not run',
     'mcp_files__read_text_file (april.txt): the tool failed',
     'long-running-operation (slow): outcome_unknown, may have run',
     'answer: The total is 42. Without: april.txt, march.txt, save, slow.',

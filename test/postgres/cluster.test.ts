@@ -118,6 +118,31 @@ describe.skipIf(serverUrl === undefined)('The brokers on one schema', () => {
       .toEqual(all.sort());
   });
 
+  it('ack what an operator was asked with the answer of another one, unless another broker hands it out', async () => {
+    await using site = await openTwoShares();
+    const { one, other } = site;
+    const asks = ['free', 'held'].map((inbox) => ({ ...message('q'), inbox, openUntil: Date.now() + 1e6 }));
+    await one.inboxes.commit({ ...none, messages: asks });
+    await other.cluster.take('held');
+    const answer = (asked: string, id: string) => ({
+      ...message(id),
+      inbox: 'ann',
+      sender: 'alice',
+      senderAddress: 'alice',
+      correlationId: 'q',
+      answers: 'ann',
+      asked,
+    });
+    const answers = [answer('free', '1'), answer('held', '2'), answer('held', '3')];
+    const [free, held, late] = await one.inboxes.commit({ ...none, messages: answers });
+    expect(free).toMatchObject({ result: 'stored', request: { inbox: 'free', id: 'q' } });
+    expect(held).toMatchObject({ result: 'stored' });
+    expect(held).not.toHaveProperty('request');
+    expect(late).toMatchObject({ result: 'already_answered' });
+    expect(await one.inboxes.read('free', 0, 1, 1e9)).toEqual([]);
+    expect(await other.cluster.read('held', 0, 1, 1e9)).toMatchObject([{ id: 'q', answered: true }]);
+  });
+
   it('store one reply to a request, also from a holder that has not heard that it lost the inbox', async () => {
     await using site = await openTwoShares();
     const { one, other } = site;

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
+import { startOfProcess } from '@signalbox/mcp-host/internal';
 
 /** Returns true if the process runs. A zombie has ended, although its parent has not asked how. */
 export function isRunning(pid: number): boolean {
-  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
-  return /^[^Z]/.test(stdout.trim());
+  return startOfProcess(pid) !== undefined;
 }
 
 /** Lists all processes with their command lines, and their environment where the system shows it. */

@@ -29,7 +29,7 @@ test('An agent of the library calls tools, asks, answers and reads its mail, wit
   await using walt = await connectAgent({ tokenFile: waltsFile! });
   expect([rosa.id, rosa.role, rosa.tools.map(({ name }) => name)]).toEqual(['rosa', 'researcher', [echo]]);
   expect(await rosa.call(echo, { message: 'hello' })).toMatchObject({ result: { text: 'Echo: hello' } });
-  expect(await rosa.call('mcp_everything__no_such')).toMatchObject({ error: { code: 'tool_not_found' } });
+  expect(await rosa.call('mcp_everything__no_such')).toMatchObject({ error: { code: 'permission_denied' } });
 
   await using loop = await walt.serve(async ({ json }) => ({ text: `you said ${JSON.stringify(json)}` }));
   const asked = await rosa.ask('walt', { text: 'Are you there?' });

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { connectBroker, type ServedRequest } from '@signalbox/client';
 import type { StdioServerConfig } from '@signalbox/mcp-host';
 import { RoleToolAllowlist, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
+import { toolCallError } from '@signalbox/protocol';
 import { compileCache, startTestBroker, type TestBroker } from '@signalbox/testing';
 import { McpProxyExecutor } from '@signalbox/worker';
 import { expect, test } from 'vitest';
@@ -39,19 +40,20 @@ async function connect(broker: TestBroker, manifestTimeoutMs?: number) {
   });
 }
 
-test('a tool that is not in the list is looked for once more, and its call is not sent', async () => {
+test('a tool that is not in the list is looked for once more, and the orchestrator refuses its call', async () => {
   await using broker = await startTestBroker();
-  await using orchestrator = await scriptedOrchestrator(broker, () => ({
-    manifest: { version: '1', tools: [tool('mcp_a__read'), tool('mcp_a__write')] },
-  }));
+  const manifest = { version: '1', tools: [tool('mcp_a__read'), tool('mcp_a__write')] };
+  const refusal = toolCallError('tool_not_found', 'no such tool', { mayHaveRun: false });
+  await using orchestrator = await scriptedOrchestrator(broker, (asked) =>
+    (asked as { op: string }).op === 'call' ? { error: refusal } : { manifest },
+  );
   await using executor = await connect(broker);
-  const { error } = await executor.execute({ name: 'mcp_a__raed' });
-  expect(error).toMatchObject({
-    code: 'tool_not_found',
-    may_have_run: false,
-    hint: "The most similar tool you may call is 'mcp_a__read'.",
-  });
-  expect(orchestrator.asked).toMatchObject([{ op: 'manifest' }, { op: 'manifest', fresh: true }]);
+  expect(await executor.execute({ name: 'mcp_a__raed' })).toEqual({ error: refusal });
+  expect(orchestrator.asked).toMatchObject([
+    { op: 'manifest' },
+    { op: 'manifest', fresh: true },
+    { op: 'call', tool: 'mcp_a__raed' },
+  ]);
   await executor.execute({ name: 'mcp_a__read' });
   expect(orchestrator.asked.at(-1)).toMatchObject({ op: 'call', tool: 'mcp_a__read' });
 });

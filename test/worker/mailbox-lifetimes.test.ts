@@ -90,7 +90,7 @@ test('a cancelled call takes its question out of the inbox it waits in', async (
   await expect.poll(() => nemo.peek({ address: 'nemo' })).toHaveLength(0);
 });
 
-test('an inbox that another process reads is taken over by the second call only, is lost with a word, and taken back by the next read', async () => {
+test('an inbox that another process reads is taken over with take_over only, however often it is read, is lost with a word, and taken back', async () => {
   await using mail = await startMailboxStack();
   const rosa = await mail.clientAt('rosa#send');
   const first = await mail.mailbox('walt');
@@ -103,28 +103,23 @@ test('an inbox that another process reads is taken over by the second call only,
   const refused = await second.use('inbox_read');
   expect(refused).toMatchObject({ isError: true, text: expect.stringContaining('inbox_in_use') });
   expect(refused.text).toContain('another process reads the inbox of walt');
-  expect(refused.text).toContain('Call again only if you are to take the inbox over');
-  const again = await second.use('inbox_read');
+  expect(refused.text).toContain('Read with take_over: true only if you are to take the inbox over');
+  expect((await second.use('inbox_wait')).text).toBe(refused.text);
+  expect(await second.use('inbox_read', { group: 'role:worker', take_over: true })).toMatchObject({
+    isError: true,
+    text: expect.stringContaining("'take_over' is for your own inbox"),
+  });
+  const again = await second.use('inbox_read', { take_over: true });
   expect(again.data.messages).toMatchObject([{ body: 'one', attempt: 2 }]);
   expect(await waiting).toMatchObject({ isError: true, text: expect.stringContaining('taken_over') });
-  const back = await first.use('inbox_read');
+  expect(await first.use('inbox_read')).toMatchObject({ isError: true });
+  const back = await first.use('inbox_read', { take_over: true });
   expect(back.data.messages).toMatchObject([{ body: 'one', attempt: 3, shown_before: true }]);
   expect((await first.use('inbox_read', { ack: back.data.cursor })).data).toMatchObject({
     acked: 1,
     messages: [],
   });
-  expect(bodiesOf(await second.use('inbox_read'))).toEqual([]);
-});
-
-test('a call long after the refusal is refused, too: an agent that looks for mail now and then takes over nothing', async () => {
-  await using mail = await startMailboxStack();
-  await using _reader = await (await mail.clientAt('walt')).subscribe();
-  const late = await mail.mailbox('walt', 'worker', { secondCallMs: 0 });
-  for (const call of ['first', 'second'])
-    expect([call, (await late.use('inbox_read')).text]).toEqual([
-      call,
-      expect.stringContaining('inbox_in_use'),
-    ]);
+  expect(bodiesOf(await second.use('inbox_wait', { take_over: true, timeout_s: 0 }))).toEqual([]);
 });
 
 test('what a face handed out and nobody acked comes again after its end, as a further attempt', async () => {

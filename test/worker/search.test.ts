@@ -109,7 +109,7 @@ test('a role finds and calls only what it may, and an unknown name is answered w
   const count = { name: 'mcp_counter__count' };
   expect(await reader.call('call_tool', count)).toMatchObject({
     isError: true,
-    structuredContent: { error: { code: 'tool_not_found', may_have_run: false } },
+    structuredContent: { error: { code: 'permission_denied', may_have_run: false } },
   });
   expect(await builder.call('call_tool', count)).toMatchObject({ structuredContent: { n: 1 } });
   expect(await reader.call('call_tool', { name: 'mcp_counter__ecko' })).toMatchObject({

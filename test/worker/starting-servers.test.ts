@@ -35,7 +35,7 @@ test('An agent is told which of its servers have told no tool yet, of no other o
   await using connection = await connectFace(executor, { mailbox: false });
   expect(await connection.list()).toEqual([]);
   expect(await executor.execute({ name: 'mcp_gated__environment' })).toMatchObject({
-    error: { code: 'tool_not_found', hint: expect.stringContaining('gated (starting)') },
+    error: { code: 'mcp_server_unreachable', message: expect.stringContaining("'gated' has not listed") },
   });
   const changes = await watchListChanges(connection.client);
   await open();

@@ -21,7 +21,11 @@ export function withConnectionOptions(
     .addOption(caFileOption())
     .addOption(connectionOption('--token-file <file>', tokenFile));
   if (agent)
-    command.addOption(connectionOption('--agent <agent>', 'agent id to act as (or SIGNALBOX_AGENT)'));
+    command.addOption(
+      connectionOption('--agent <agent>', 'agent id to act as (or SIGNALBOX_AGENT)').argParser((text) =>
+        text.includes('#') ? addressOption(text) : agentOption(text),
+      ),
+    );
   return command.addOption(configOption().helpGroup(connectionHeading)).addOption(dataOption());
 }
 
@@ -44,7 +48,7 @@ export function tokenRoleOption(): Option {
   return new Option(
     '--role <role>',
     'role of the tokens that are made for the agents (only as the operator)',
-  );
+  ).argParser(roleOption);
 }
 
 /** Defines `--ttl` beside {@link tokenRoleOption}. */
@@ -207,7 +211,7 @@ export function countOption(text: string): number {
 export function addressOption(text: string): string {
   if (text.includes(':')) return groupOption(text);
   if (/^[a-z0-9][a-z0-9_.-]{0,127}(#[A-Za-z0-9_.-]{1,64})?$/.test(text)) return text;
-  throw new InvalidArgumentError('An inbox is an agent id, as in writer-1, agent#sub, or a group.');
+  throw new InvalidArgumentError('An inbox is a lower-case agent id, as in writer-1, agent#sub, or a group.');
 }
 
 /** Reads an agent id. */
@@ -224,7 +228,7 @@ export function agentOption(text: string): string {
 /** Reads a group. */
 export function groupOption(text: string): string {
   if (/^(group|role):[a-z0-9][a-z0-9_.-]{0,63}$/.test(text)) return text;
-  throw new InvalidArgumentError('A group is role:ROLE or group:NAME, as in role:writer.');
+  throw new InvalidArgumentError('A group is role:ROLE or group:NAME in lower case, as in role:writer.');
 }
 
 /** Reads an agent id, or a group. */

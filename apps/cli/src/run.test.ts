@@ -90,6 +90,21 @@ test('An argument that begins with a dash, a name without its option and a text 
   expect(withoutDashes.stderr).toContain('goes last, after --');
   const name = await ran(['token', 'issue', 'rosa']);
   expect(name.stderr).toContain("if 'rosa' is an agent, write --agent rosa");
+  for (const line of ['approvals list', 'holds list', 'inbox list', 'status show', 'down stop']) {
+    const needless = await ran(line.split(' '));
+    expect([line, needless.code, needless.stderr]).toEqual([
+      line,
+      2,
+      expect.stringContaining(
+        `leave out '${line.split(' ')[1]}'; see: signalbox ${line.split(' ')[0]} --help`,
+      ),
+    ]);
+  }
+  expect((await ran(['version'])).stderr).toContain("unknown command 'version' (did you mean '--version'?)");
+  const kind = await ran(['audit', 'list', '--url', 'ws://127.0.0.1:1']);
+  expect(kind.stderr).toContain("leave out 'list'");
+  expect((await ran(['ask', 'Ada', 'hi'])).stderr).toContain('An inbox is a lower-case agent id');
+  expect((await ran(['ps', '--agent', 'Ada'])).stderr).toContain('An agent id is lower-case');
   const text = await ran(['ask', 'rosa', 'how', 'far']);
   expect(text.stderr).toContain('quote a text of several words');
   const seq = await ran(['dead', 'show', '-5']);

@@ -69,6 +69,7 @@ export const usualWords: Readonly<Record<string, readonly string[]>> = {
   run: ['up', 'worker run', 'call'],
   serve: ['up', 'worker serve'],
   setup: ['init'],
+  show: ['status', 'list'],
   shutdown: ['down'],
   start: ['up', 'servers start'],
   stop: ['down', 'hold', 'servers stop'],
@@ -129,6 +130,7 @@ function missingOf(code: string, command: Command): string | undefined {
 /** Returns the commands that an unknown word probably means, as they are typed below `command`. */
 function meantCommands(word: string, command: Command): string[] {
   const below = namesBelow(command);
+  if (command.options.some(({ long }) => long === `--${word}`)) return [`--${word}`];
   const usual = (usualWords[word.toLowerCase()] ?? []).filter((name) => below.includes(name));
   if (usual.length > 0) return usual;
   const elsewhere = below.filter((name) => name.endsWith(` ${word}`));
@@ -185,11 +187,18 @@ function didYouMean(names: readonly string[]): string {
   return names.length === 0 ? '' : ` (did you mean ${either.format(names.map((name) => `'${name}'`))}?)`;
 }
 
+/** Says that a word is left out if it is one that people type for what a command does by itself. */
+export function withoutUsualWord(word: string): string | undefined {
+  return Object.hasOwn(usualWords, word.toLowerCase()) ? `leave out '${word}'` : undefined;
+}
+
 /** Says where further words go that a command does not take. */
 function excessCure(command: Command): string {
   if (command.registeredArguments.length > 0)
     return 'quote a text of several words; after -- come arguments only, no options; ';
   const [first = ''] = command.args;
+  const needless = withoutUsualWord(first);
+  if (needless !== undefined) return `${needless}; `;
   const takesAgent = command.options.some(({ long }) => long === '--agent');
   return takesAgent ? `if '${first}' is an agent, write --agent ${first}; ` : 'it takes options only; ';
 }

@@ -14,6 +14,7 @@ import { StateMark } from './parts/state-mark.tsx';
 import { Text } from './parts/text.tsx';
 import mark from './style/mark.svg';
 import { AgentsView } from './views/agents.tsx';
+import { AnswerForm } from './views/answer-form.tsx';
 import { Approvals, ApprovalsView } from './views/approvals/approvals.tsx';
 import type { ApprovalsPage } from './views/approvals/ended.tsx';
 import { AttentionView } from './views/attention.tsx';
@@ -219,6 +220,7 @@ function Frame({
         <Notices />
       </div>
       <HoldForm />
+      <AnswerForm />
       {keysShown.value && <Keys />}
     </div>
   );
@@ -276,6 +278,7 @@ function Keys() {
           ['↓ ↑', 'go from row to row; Enter shows the details'],
           ['Esc', 'close the details'],
           ['j k a d', 'in Approvals: next, before, approve, deny'],
+          ['Ctrl+Enter', 'send an answer'],
           ['g n', 'Needs attention'],
           ...views.map(({ key, title }) => [`g ${key}`, title] as const),
         ].map(([keys = '', does]) => (

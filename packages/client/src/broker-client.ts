@@ -222,6 +222,11 @@ export interface Outgoing {
   partial?: boolean;
   /** The `seq` of a message that the client holds: the commit that stores this message acks it. */
   settles?: number;
+  /**
+   * For a `reply`, in place of {@link settles}: the inbox to which the request was sent, the client's own or, for operators, that of any
+   * operator. The commit that stores the reply acks the request, which nobody needs to hold.
+   */
+  asked?: string;
   /** True: the message goes only to a recipient that is connected, is never stored, and has no receipt. */
   ephemeral?: boolean;
   /**

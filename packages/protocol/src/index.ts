@@ -162,6 +162,7 @@ export {
   isGroupName,
   isHostAgent,
   isNamedOperator,
+  isOperator,
   isRecipient,
   isReservedName,
   isSubInbox,

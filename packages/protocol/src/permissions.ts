@@ -92,6 +92,8 @@ export const operationPermissions = {
     cancel: operator,
     /** `threads` and `thread` show bodies, and search them. */
     kept_bodies: bodyReaders,
+    /** `deliver` answers what other operators were asked. */
+    answer: operator,
     /** `peek` reads every inbox, with bodies. */
     peek: operator,
     /** The request `manifest` shows the tools of every role. */

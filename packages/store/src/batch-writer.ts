@@ -343,12 +343,17 @@ export class BatchWriter<Inbox extends CountedInbox> {
       const isAcked = isPending && this.#settle(request.inbox, seq, now, 'acked', null);
       return { result: 'already_answered', ...(isAcked && { acked: { inbox: request.inbox, seq } }) };
     }
-    const { thread } = request;
+    const { thread, message: asked } = request;
     const reply = thread === message.thread ? message : { ...message, thread };
     const added: Appended = repeat ? { result: repeat } : this.#appendNew(reply, inbox);
     const appended = thread === undefined || repeat ? added : { ...added, thread };
     if (!isHere(appended)) return appended;
     if (appended.result === 'stored') {
+      if (message.asked !== undefined && asked && request.isPending) {
+        const metadata = storedMetadataOf(asked);
+        const isAcked = this.#messages.settle(request.inbox, request.seq, now, 'acked', null, true);
+        return isAcked ? { ...appended, request: metadata } : appended;
+      }
       if (settles?.seq === request.seq && settles.inbox === request.inbox && request.isPending) {
         this.#messages.settle(settles.inbox, settles.seq, now, 'acked', null, true);
         return appended;
@@ -493,10 +498,12 @@ function sizeOf({ body }: NewMessage): number {
   return body === undefined ? 0 : Buffer.byteLength(body);
 }
 
-function requestKeyOf(reply: NewMessage): RequestKey {
-  const { answers = '', answersIn, correlationId = '', sender, senderAddress } = reply;
-  const replier = { replier: sender, replierAddress: senderAddress, groups: answersIn };
-  return { requester: answers, id: correlationId, ...replier };
+/** Returns the key of the request that a reply names. */
+export function requestKeyOf(reply: NewMessage): RequestKey {
+  const { answers = '', answersIn, asked, correlationId = '', sender, senderAddress } = reply;
+  const of = { requester: answers, id: correlationId };
+  if (asked !== undefined) return { ...of, replier: asked, replierAddress: asked };
+  return { ...of, replier: sender, replierAddress: senderAddress, groups: answersIn };
 }
 
 /** Tells whether the store has the message, or one with its id, now. */

@@ -11,7 +11,7 @@ import type { ScheduledMessages } from './scheduled-messages.ts';
  * effect; the other refusals change nothing. `already_answered`: the request that the message answers has ended. If it was pending, it is
  * acked, and `acked` names it. `no_request`: the replier was never sent this request. A message with `copies` is answered with the outcome
  * of each copy, and its repeat gets the same answer. `thread` is the thread of the request that the message answers, if it differs from the
- * request's id. `after` is set in a store of several brokers: in its inbox the message follows the message with this number, or one that is
+ * request's id, and `request` is the request that a reply with `asked` acked. `after` is set in a store of several brokers: in its inbox the message follows the message with this number, or one that is
  * settled. It is higher than any number if this broker does not hold the inbox; `isLeasedElsewhere` then tells whether another broker does.
  * `scheduled`: the message waits for its time. `gone`: the message to be released was cancelled. `isDamaged`: a released message has lost
  * its body, and must not be given to a consumer.
@@ -23,6 +23,7 @@ export type Appended =
       after?: number;
       isLeasedElsewhere?: true;
       thread?: string;
+      request?: StoredMetadata;
       sent?: SentToAll;
       copies?: readonly { inbox: string; seq: number }[];
       isDamaged?: boolean;

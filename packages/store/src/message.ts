@@ -61,6 +61,8 @@ export interface NewMessage {
   answers?: string | undefined;
   /** The inboxes of groups from which the replier may have taken the request, besides its own inboxes. */
   answersIn?: readonly string[] | undefined;
+  /** The inbox to which the request came, in place of those of the replier. The commit that stores the reply acks the request there. */
+  asked?: string | undefined;
   /**
    * Sends the message to these agents instead: each gets a copy in its own inbox. If one of them can't be given it, no agent gets it; with
    * `partial` the others do. The inbox of the message is that of the group, where no message waits.
@@ -89,7 +91,7 @@ export type Outcome = 'acked' | 'expired' | 'cancelled' | 'dead';
 export interface StoredMessage
   extends Omit<
     NewMessage,
-    'settles' | 'tokenId' | 'answers' | 'answersIn' | 'copies' | 'quota' | 'scheduledAt' | 'release'
+    'settles' | 'tokenId' | 'answers' | 'answersIn' | 'asked' | 'copies' | 'quota' | 'scheduledAt' | 'release'
   > {
   seq: number;
   /** The number of times that a consumer tried it and failed. */

@@ -10,6 +10,7 @@ export {
   type BatchUsage,
   BatchWriter,
   type CountedInbox,
+  requestKeyOf,
 } from './batch-writer.ts';
 export { capsOf, type StoreCaps } from './caps.ts';
 export {

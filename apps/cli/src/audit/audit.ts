@@ -10,6 +10,7 @@ import { formatElapsed } from '../terminal/duration.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { count, instant, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
 import { withToolLabels } from '../tools/tool-name.ts';
+import { withoutUsualWord } from '../wrong-line.ts';
 
 /** The options of `signalbox audit`. */
 export interface AuditFlags extends ConnectionFlags {
@@ -141,7 +142,11 @@ function kindsOf(named: string | undefined): readonly AuditEntryKind[] {
       'usage',
       `'${word}' is not a kind of entries${suggestion(word, auditEntryKinds)}`,
       {
-        details: { hint: `the kinds are ${auditEntryKinds.join(', ')}; all stands for every kind` },
+        details: {
+          hint:
+            withoutUsualWord(word) ??
+            `the kinds are ${auditEntryKinds.join(', ')}; all stands for every kind`,
+        },
       },
     );
   });

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { AgentsFlags } from '../agents/agents.ts';
-import { withConnectionOptions, withExamples, withJsonOption } from '../command-options.ts';
+import { roleOption, withConnectionOptions, withExamples, withJsonOption } from '../command-options.ts';
 
 /** Defines `signalbox agents`, also `signalbox ps`. */
 export function agentsCommand(): Command {
@@ -9,7 +9,7 @@ export function agentsCommand(): Command {
       .alias('ps')
       .description('List who is connected, what each agent is doing, and for whom mail waits, also offline.'),
   )
-    .option('--role <role>', 'only agents in this role')
+    .option('--role <role>', 'only agents in this role', roleOption)
     .addHelpText('after', legend);
   withExamples(withJsonOption(command), 'signalbox agents');
   return command.action(async (flags: AgentsFlags) => {

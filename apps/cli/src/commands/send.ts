@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import {
   addressOption,
+  agentOption,
   instantOption,
   threadOption,
   timeOption,
@@ -26,6 +27,11 @@ export function sendCommand(): Command {
   )
     .option('--kind <kind>', 'kind of message: note, task, ask, or your own word; default note')
     .option('--reply-to <id>', 'answer the ask or task with this id')
+    .option(
+      '--of <agent>',
+      'with --reply-to, for operators: the operator who was asked, as inbox --of shows it; default: you',
+      agentOption,
+    )
     .option('--all', 'to a group: each member but you gets a copy, or nobody does')
     .option('--partial', 'with --all: leave out members who can’t be given it, and list them')
     .option(

@@ -3,6 +3,7 @@ import { Command, Option } from 'commander';
 import {
   lifetimeOption,
   listOption,
+  roleOption,
   withConnectionOptions,
   withExamples,
   withJsonOption,
@@ -30,7 +31,7 @@ function issueCommand(): Command {
     },
   )
     .option('--agent <name>', "agent id it is for; a pattern such as 'ci-*' makes a token that can only mint")
-    .option('--role <role>', 'role the agent acts in; decides its tools')
+    .option('--role <role>', 'role the agent acts in; decides its tools', roleOption)
     .addOption(
       new Option(
         '--roles <list>',

@@ -1,7 +1,12 @@
 import { basename, dirname, resolve } from 'node:path';
 import type { Config, ListenAddress } from '@signalbox/daemon/config';
 import { builtInConfig } from '@signalbox/daemon/config/internal';
-import { brokerKeeper, dataDirectory, runningBroker } from '@signalbox/daemon/data-directory';
+import {
+  brokerKeeper,
+  dataDirectory,
+  runningBroker,
+  runningDirectories,
+} from '@signalbox/daemon/data-directory';
 import { errorOf, failureOf } from '@signalbox/daemon/supervisor';
 import { SignalboxError } from '@signalbox/protocol';
 import { shellWords } from '../terminal/shell-words.ts';
@@ -26,7 +31,8 @@ export function withOtherBroker(error: unknown, { file, dataDir, listen, config 
   const isPort = known.code === 'address_in_use';
   if (!isPort && known.code !== 'data_directory_locked') return error;
   // With --data the port may be that of the broker which this configuration started on its own data directory.
-  const places = isPort ? [config, builtInConfig()].map((one) => dataDirectory(undefined, one)) : [dataDir];
+  const usual = [config, builtInConfig()].map((one) => dataDirectory(undefined, one));
+  const places = isPort ? [...usual, ...runningDirectories()] : [dataDir];
   const place = places.find((one) => {
     const url = runningBroker(one)?.url;
     return !isPort || (url !== undefined && portOf({ url }) === listen.port);

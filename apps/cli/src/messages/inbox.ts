@@ -2,8 +2,10 @@ import type { BrokerClient } from '@signalbox/client';
 import { requireFreeInbox } from '@signalbox/client/internal';
 import { bodyWithoutSecrets } from '@signalbox/mcp-host/redaction';
 import {
+  agentOf,
   frameLimits,
   type Hold,
+  isOperator,
   isReservedName,
   type Message,
   SignalboxError,
@@ -166,7 +168,8 @@ async function list(flags: InboxFlags): Promise<void> {
   const first = more
     ? `The first ${messages.length}, still waiting, and there are more: see --limit.`
     : `${count(messages.length, 'message')}, still waiting.`;
-  const isAsked = flags.of === undefined && messages.some(({ kind }) => questions.has(kind));
+  const isMine = flags.of === undefined || isOperator(agentOf(flags.of));
+  const isAsked = isMine && messages.some(({ kind }) => questions.has(kind));
   printLines(
     messageTable(messages),
     '',
@@ -232,7 +235,8 @@ function howToRead(flags: InboxFlags): string {
 const questions = new Set(['ask', 'task']);
 
 function howToAnswer(to: string, id: string, flags: InboxFlags): string {
-  return `${shellWords('signalbox', 'send', to)} TEXT ${shellWords('--reply-to', id, ...sameConnection(flags))}`;
+  const words = ['--reply-to', id, ...(flags.of === undefined ? [] : ['--of', flags.of])];
+  return `${shellWords('signalbox', 'send', to)} TEXT ${shellWords(...words, ...sameConnection(flags))}`;
 }
 
 /** A message that leaves the inbox, with the way to answer it from now on. */

@@ -1,5 +1,14 @@
 import type { BrokerClient, Receipt } from '@signalbox/client';
-import { agentOf, idSchema, isGroup, kindSchema, type Message, SignalboxError } from '@signalbox/protocol';
+import { answerRequest } from '@signalbox/client/operator';
+import {
+  agentOf,
+  idSchema,
+  isGroup,
+  isOperator,
+  kindSchema,
+  type Message,
+  SignalboxError,
+} from '@signalbox/protocol';
 import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
 import { type ConnectionFlags, sameConnection } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
@@ -13,6 +22,8 @@ import { whyWaiting, whyWaitingLines, withRecipientHint } from './why-waiting.ts
 export interface SendFlags extends ConnectionFlags {
   kind?: string;
   replyTo?: string;
+  /** The operator who was asked. By default the sender was. */
+  of?: string;
   id?: string;
   ttl?: number;
   /** Epoch milliseconds. */
@@ -33,52 +44,52 @@ export interface SendFlags extends ConnectionFlags {
 export async function send(to: string, argument: string, flags: SendFlags): Promise<void> {
   checkOptions(flags);
   checkGroupOptions(to, flags);
-  checkThread(flags);
+  checkReply(flags);
   const notBeforeMs = waitOf(flags, Date.now());
   const body = await textArgument(argument);
   const kind = flags.kind ?? (flags.replyTo === undefined ? 'note' : 'reply');
   const deliver = async ({ client }: ConnectedClient) => {
-    const question = kind === 'reply' ? await questionOf(client, to, flags.replyTo) : undefined;
+    const question = kind === 'reply' ? await questionOf(client, to, flags) : undefined;
     // The agent that asked may have several addresses.
     const address = to.includes('#') ? to : (question?.from.address ?? to);
+    const asked = question?.to ?? flags.of;
     const waiting = notBeforeMs === undefined && !flags.all ? await whyWaiting(client, address) : undefined;
-    const receipt = await client.deliver({
+    const message = {
       to: address,
-      kind,
       body,
       ...(flags.id !== undefined && { id: flags.id }),
-      ...(flags.replyTo !== undefined && { correlationId: flags.replyTo }),
       ...(flags.ttl !== undefined && { ttlMs: flags.ttl }),
       ...(flags.thread !== undefined && { thread: flags.thread }),
       ...(notBeforeMs !== undefined && { notBeforeMs }),
       ...(flags.key !== undefined && { groupKey: flags.key }),
       ...(flags.all && { all: true }),
       ...(flags.partial && { partial: true }),
-    });
-    return { receipt, question, waiting: receipt.duplicate ? undefined : waiting };
+    };
+    const { replyTo: correlationId } = flags;
+    const receipt =
+      kind === 'reply' && correlationId !== undefined
+        ? await answerRequest(client, { ...message, correlationId, ...(asked !== undefined && { asked }) })
+        : await client.deliver({ ...message, kind, ...(correlationId !== undefined && { correlationId }) });
+    return { receipt, waiting: receipt.duplicate ? undefined : waiting };
   };
-  const { receipt, waiting, question } = await withClient(flags, deliver, { as: 'agent' }).catch((error) => {
+  const { receipt, waiting } = await withClient(flags, deliver, { as: 'agent' }).catch((error) => {
     throw withRecipientHint(error, to);
   });
   if (flags.json) return printJson({ ...receipt, ...(waiting && { waiting }) });
   printLines(...receiptLines(to, receipt, flags), ...dueLines(to, receipt, notBeforeMs, flags));
   const reasons = whyWaitingLines(to, waiting, Date.now());
   if (reasons.length > 0) printNotes(...reasons);
-  if (question)
-    printNotes(
-      `the question stays in the inbox, since nobody has taken it: ${shellWords('signalbox', 'inbox', '--take', ...sameConnection(flags))}`,
-    );
 }
 
-/** Finds the question in the own inbox that a reply answers; `undefined` if it does not wait any more. */
+/** Finds the question that a reply answers, in the own inbox or that of an operator; `undefined` if it does not wait any more. */
 async function questionOf(
   client: BrokerClient,
   to: string,
-  id: string | undefined,
+  { replyTo: id, of = client.agent }: SendFlags,
 ): Promise<Message | undefined> {
   if (id === undefined || isGroup(to)) return undefined;
   try {
-    return await findWaiting(client, client.agent, { id, from: agentOf(to) });
+    return await findWaiting(client, of, { id, from: agentOf(to) });
   } catch (error) {
     if (error instanceof SignalboxError && error.code === 'unknown_message') return undefined;
     throw error;
@@ -143,8 +154,16 @@ function checkGroupOptions(to: string, { all, partial, key }: SendFlags): void {
     refuse('--key', 'means nothing with --all: each member has a copy of its own', 'leave one of them out');
 }
 
-/** Refuses a thread that the broker would refuse. */
-function checkThread({ thread, kind = 'reply', replyTo }: SendFlags): void {
+/** Refuses an inbox of somebody else without a question there, and a thread that the broker would refuse. */
+function checkReply({ thread, kind = 'reply', replyTo, of }: SendFlags): void {
+  if (of !== undefined && (replyTo === undefined || kind !== 'reply'))
+    throw new SignalboxError('usage', '--of says who was asked, and goes with --reply-to', {
+      details: { hint: 'add --reply-to ID, or leave --of out' },
+    });
+  if (of !== undefined && !isOperator(of))
+    throw new SignalboxError('usage', `--of '${of}' is no operator, and agents answer for themselves`, {
+      details: { hint: 'name the operator who was asked, such as operator or operator.alice' },
+    });
   if (thread === undefined || replyTo === undefined || kind !== 'reply') return;
   throw new SignalboxError('usage', '--thread: a reply has the thread of its request', {
     details: { hint: 'leave it out' },

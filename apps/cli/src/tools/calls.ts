@@ -1,6 +1,7 @@
-import { type CallList, readCalls, readOwnCalls } from '@signalbox/client/operator';
+import { type CallList, readCalls, readManifest, readOwnCalls } from '@signalbox/client/operator';
 import { maxCalls, maxOwnCalls } from '@signalbox/client/operator/internal';
-import { permissionsOfRole, SignalboxError } from '@signalbox/protocol';
+import { callRecordSchema, permissionsOfRole, SignalboxError } from '@signalbox/protocol';
+import { nearestName, nearestTool } from '@signalbox/protocol/internal';
 import { toolLabel } from '@signalbox/protocol/tool-label';
 import { withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
@@ -26,6 +27,14 @@ export interface ToolsCallsFlags extends ToolsFlags {
  */
 export async function printCalls(flags: ToolsCallsFlags): Promise<void> {
   const { running, about, tool, outcome } = flags;
+  if (outcome !== undefined)
+    requirePart(
+      'outcome or state',
+      outcome,
+      outcomes,
+      nearestName(outcome, outcomes),
+      `there are: ${outcomes.join(', ')}`,
+    );
   const since = flags.since === undefined ? undefined : Math.max(0, Date.now() - flags.since);
   const { limit, seesAll, ...list } = await withClient(flags, async (connected) => {
     const { client } = connected;
@@ -38,7 +47,20 @@ export async function printCalls(flags: ToolsCallsFlags): Promise<void> {
     const limit = Math.min(flags.limit, seesAll ? maxCalls : maxOwnCalls);
     const read = seesAll ? readCalls : readOwnCalls;
     const query = { running, since, agent: about, tool, outcome, limit };
-    const list = await read(client, await orchestratorOf(connected, flags), query);
+    const orchestrator = await orchestratorOf(connected, flags);
+    const list = await read(client, orchestrator, query);
+    if (tool !== undefined && list.calls.length === 0) {
+      const { tools = [] } = await readManifest(client, orchestrator);
+      const names = tools.map(({ name }) => name);
+      const near = nearestTool(tool, names);
+      requirePart(
+        'called or listed tool',
+        tool,
+        [...names, ...names.map((name) => toolLabel({ tool: name }))],
+        near && toolLabel({ tool: near }),
+        'signalbox tools list shows the tools',
+      );
+    }
     if (about !== undefined && list.calls.length === 0) await requireKnownAgent(connected, about, flags);
     return { ...list, limit, seesAll };
   });
@@ -76,6 +98,26 @@ export async function printCalls(flags: ToolsCallsFlags): Promise<void> {
       : `${calls.length} calls; there may be more${limit < flags.limit ? '' : ': raise --limit'}.`,
     ...notes,
   );
+}
+
+/** The outcomes of calls, and the states of those that have not ended. */
+const outcomes = [...callRecordSchema.shape.outcome.unwrap().options, callRecordSchema.shape.state].flatMap(
+  ({ options }): string[] => options,
+);
+
+/** Throws `usage` if a text is a part of none of these names. */
+function requirePart(
+  what: string,
+  text: string,
+  names: readonly string[],
+  near: string | undefined,
+  hint: string,
+): void {
+  if (names.some((name) => name.toLowerCase().includes(text.toLowerCase()))) return;
+  const meant = near === undefined ? '' : ` (did you mean '${near}'?)`;
+  throw new SignalboxError('usage', `no ${what} has '${text}' in its name${meant}`, {
+    details: { hint },
+  });
 }
 
 /** Says which calls of the asked time the list does not have. */

@@ -15,13 +15,15 @@ export function withToolLabels(text: string): string {
   return text.replace(/'(mcp_[^'*]+)'/g, (_, tool: string) => `'${toolLabel({ tool })}'`);
 }
 
-/** Returns the error of a tool call with the names of tools as people read them. */
+/** Returns the error of a tool call for people: with the names of tools as they read them, and when to try again. */
 export function labelledError(error: SignalboxError): SignalboxError {
-  const { hint } = error.details;
+  const { hint, retry_after_seconds: seconds } = error.details;
+  const again = error.retryable && typeof seconds === 'number' && `You may try again in ${seconds} s.`;
+  const hints = [typeof hint === 'string' && withToolLabels(hint), again].filter(Boolean);
   return new SignalboxError(error.code, withToolLabels(error.message), {
     retryable: error.retryable,
     cause: error,
-    details: { ...error.details, ...(typeof hint === 'string' && { hint: withToolLabels(hint) }) },
+    details: { ...error.details, ...(hints.length > 0 && { hint: hints.join(' ') }) },
   });
 }
 

@@ -48,13 +48,9 @@ export async function readAged<Answer>(
   return await ask<Answer>(url, { headers: signInHeaders(), ...(signal && { signal }) });
 }
 
-/** Sends a command to the API. It runs once, also if the connection breaks and it is sent again. */
-export async function command<Answer>(path: string, params: unknown): Promise<Answer> {
-  const headers = {
-    ...signInHeaders(),
-    'content-type': 'application/json',
-    'idempotency-key': crypto.randomUUID?.() ?? randomKey(),
-  };
+/** Sends a command to the API. It runs once under its key, also if the connection breaks and it is sent again. */
+export async function command<Answer>(path: string, params: unknown, key = newKey()): Promise<Answer> {
+  const headers = { ...signInHeaders(), 'content-type': 'application/json', 'idempotency-key': key };
   const request = { method: 'POST', headers, body: JSON.stringify(params) };
   try {
     return (await ask<Answer>(`/api/${path}`, request)).data;
@@ -64,8 +60,8 @@ export async function command<Answer>(path: string, params: unknown): Promise<An
   }
 }
 
-/** Pages over plain HTTP on another machine have no `randomUUID`. */
-function randomKey(): string {
+/** Returns a new key for a command. Pages over plain HTTP on another machine have no `randomUUID`. */
+export function newKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
     byte.toString(16).padStart(2, '0'),
   ).join('');

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
 import type { TailEvent } from '@signalbox/client/operator';
+import { isOperator } from '@signalbox/protocol/names';
 import { signInHeaders } from '../api/request.ts';
 import { SentEventReader } from '../api/server-sent-events.ts';
 
@@ -54,7 +55,10 @@ export function isRoutine(event: TailEvent, person: string): boolean {
     return state === 'queued' || state === 'running' || (state === 'finished' && outcome === 'ok');
   }
   if (event.what === 'settled') return event.outcome === 'acked';
-  if (event.what === 'stored') return event.message.to.split('#')[0] !== person;
+  if (event.what === 'stored') {
+    const [to = ''] = event.message.to.split('#');
+    return to !== person && !isOperator(to);
+  }
   return event.what === 'delivered' || event.what === 'scheduled' || event.what === 'announced';
 }
 

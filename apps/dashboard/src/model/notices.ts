@@ -28,10 +28,10 @@ export function dismiss(id: number): void {
   notices.value = notices.value.filter((one) => one.id !== id);
 }
 
-/** Sends a command, and makes all views read again. Rejects as the API does. */
-export async function perform<Answer>(path: string, params: unknown): Promise<Answer> {
+/** Sends a command, perhaps again under its `key`, and makes all views read again. Rejects as the API does. */
+export async function perform<Answer>(path: string, params: unknown, key?: string): Promise<Answer> {
   try {
-    return await command<Answer>(path, params);
+    return await command<Answer>(path, params, key);
   } finally {
     // A command may have been refused because something has changed.
     commandsDone.value++;

@@ -8,6 +8,7 @@ import { counted, figure } from '../parts/numbers.ts';
 import { StateMark } from '../parts/state-mark.tsx';
 import { Name, Text } from '../parts/text.tsx';
 import { View } from '../parts/view.tsx';
+import { AnswerButton } from './answer-form.tsx';
 import { AskingItem } from './approvals/asking-item.tsx';
 import { WithheldDefinitions } from './withheld-definitions.tsx';
 
@@ -63,7 +64,7 @@ function Group({ title, tone, items }: { title: string; tone: 'bad' | 'soon'; it
 }
 
 function Item({ item }: { item: AttentionItem }) {
-  const { level, who, what, since, link, action, definitions, isFailure } = item;
+  const { level, who, what, since, link, action, definitions, isFailure, question } = item;
   return (
     <li>
       <StateMark tone={level === 'now' ? 'bad' : 'soon'}>{''}</StateMark>
@@ -80,7 +81,9 @@ function Item({ item }: { item: AttentionItem }) {
             Why?
           </a>
         )}
-        {action && canAct.value ? (
+        {question && canAct.value ? (
+          <AnswerButton of={question} from={who} />
+        ) : action && canAct.value ? (
           // An open question closes when the action changes: it is about what the person has seen.
           <ConfirmButton
             key={JSON.stringify(action.params)}

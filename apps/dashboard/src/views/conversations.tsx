@@ -1,5 +1,6 @@
 import type { Transcript, TranscriptEntry } from '@signalbox/client/operator';
 import type { FoundThreads } from '@signalbox/daemon/dashboard';
+import { isOperator } from '@signalbox/protocol/names';
 import { toolLabel } from '@signalbox/protocol/tool-label';
 import { useEffect, useRef } from 'preact/hooks';
 import { act } from '../model/notices.ts';
@@ -13,6 +14,7 @@ import { bytes, clockTime, counted, dayOf, duration, timeOf } from '../parts/num
 import { QueryField } from '../parts/query-field.tsx';
 import { Name, Text } from '../parts/text.tsx';
 import { MissingNote, View } from '../parts/view.tsx';
+import { AnswerButton } from './answer-form.tsx';
 import { Outcome } from './outcome.tsx';
 
 /** Shows the threads of messages whose bodies are kept, or what was said in one of them. */
@@ -203,8 +205,15 @@ function Message({ of }: { of: TranscriptEntry & { what: 'message' } }) {
         </a>
       </p>
       {body === undefined ? <p class="quiet">{bytes(size)}</p> : <MessageBody of={body} />}
+      {state === 'pending' && isQuestion(kind) && isOperator(to) && canAct.value && (
+        <AnswerButton of={{ inbox: to, seq }} from={from_agent} />
+      )}
     </article>
   );
+}
+
+function isQuestion(kind: string): boolean {
+  return kind === 'ask' || kind === 'task';
 }
 
 function Step({ of }: { of: Exclude<TranscriptEntry, { what: 'message' }> }) {

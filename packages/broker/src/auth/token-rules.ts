@@ -5,6 +5,7 @@ import {
   isHostAgent,
   isMintingPattern,
   isNamedOperator,
+  isOperator,
   isReservedName,
   permissionsOfRole,
   servesCalls,
@@ -104,7 +105,7 @@ function refuseHolder(agent: string, role: string): TokenRefusal | undefined {
 
 /** Refuses a role of operators for an agent whose id is not `operator.` with a name. The first operators need no name. */
 function refuseUnnamed(agent: string, role: string): TokenRefusal | undefined {
-  if (role === 'operator' && (agent === 'operator' || agent === 'human')) return undefined;
+  if (role === 'operator' && isOperator(agent)) return undefined;
   return {
     code: 'forbidden',
     field: 'role',

@@ -1,4 +1,4 @@
-import { errorCodes, type FrameRefusal, furtherCosts, type Sender } from '@signalbox/protocol';
+import { errorCodes, type FrameRefusal, furtherCosts, isOperator, type Sender } from '@signalbox/protocol';
 import type { NewMessage } from '@signalbox/store';
 import type { DeliverResult, Producer } from '../core/producer.ts';
 import { auditCaller } from '../frames/caller.ts';
@@ -67,8 +67,18 @@ export class Responder implements Producer {
       this.#deps.log({ level: 'error', event: 'commit_failed', error: result.error });
     }
     const receipt = receiptOf(message, result, this.#deps.limits, this.#recipients);
-    if ('type' in receipt) this.#outbox.send(receipt);
-    else this.refuse({ ...receipt, id: message.id });
+    if ('type' in receipt) {
+      this.#outbox.send(receipt);
+      if (result.result === 'stored' && message.asked !== undefined) this.#answered(message, message.asked);
+    } else this.refuse({ ...receipt, id: message.id });
+  }
+
+  /** Records that an operator has answered a request. */
+  #answered({ correlationId, answers }: NewMessage, asked: string): void {
+    if (!isOperator(this.sender.agent)) return;
+    const { audit, now } = this.#deps;
+    const detail = `the request '${correlationId}' of '${answers}'`;
+    auditCaller(this.#identity, 'request_answered', { detail, name: asked }, { audit, now });
   }
 
   /** Logs an error that was thrown while a frame was handled, and refuses the frame as `internal`. */

@@ -41,7 +41,7 @@ export async function peek(
     budget.spendFrames(bytes * furtherCosts.peekedByte);
   }
   // A further page that is empty tells nothing.
-  if (!isOwn && (stored.length > 0 || frame.after === undefined))
+  if (!isOwn && withBodies && (stored.length > 0 || frame.after === undefined))
     auditCaller(caller, 'inbox_read', { detail: `${stored.length} messages`, name: address }, deps);
   time.look();
   // A damaged message is left out. It becomes a dead letter when it is handed out, or by housekeeping.

@@ -3,6 +3,7 @@
 export { type AgentSummary, agentSummaries } from './agents/agent-summaries.ts';
 export { type FailedProgram, listFailedPrograms } from './agents/failed-programs.ts';
 export { type KeptProcess, type ServedTurn, servedParts } from './agents/worker-status.ts';
+export { answerRequest } from './answer-request.ts';
 export { type BrokerStats, readStats } from './broker-stats.ts';
 export { acceptClock, type ClockHold, readClock } from './clock.ts';
 export {

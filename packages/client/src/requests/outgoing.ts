@@ -40,6 +40,7 @@ export function outgoingFrame(message: Outgoing, id: string): DeliverFrame {
   frame.settles = message.settles;
   frame.traceparent = validTraceparent(message.traceparent);
   if (message.notBeforeMs !== undefined) frame.not_before_ms = Math.max(1, Math.ceil(message.notBeforeMs));
+  if (message.asked !== undefined) frame.asked = message.asked;
   if (message.groupKey !== undefined) frame.group_key = message.groupKey;
   if (message.thread !== undefined) frame.thread = message.thread;
   if (message.all) frame.all = true;

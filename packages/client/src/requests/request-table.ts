@@ -2,6 +2,7 @@ import {
   agentOf,
   type DeliverFrame,
   isGroup,
+  isOperator,
   type Message,
   messageOf,
   parseJson,
@@ -338,11 +339,11 @@ function failureOf(outcome: RequestOutcome): string | undefined {
 }
 
 /**
- * Returns true if a message comes from the agent whose reply is expected. The broker takes a reply to a request of a group only from a
- * member that took the request.
+ * Returns true if a message comes from the agent whose reply is expected, or from an operator in place of another one. The broker takes a
+ * reply to a request of a group only from a member that took the request.
  */
 function isFrom({ from }: Message, { agent }: ExpectedReply): boolean {
-  return agent === undefined || from.agent === agent;
+  return agent === undefined || from.agent === agent || (from.role === 'operator' && isOperator(agent));
 }
 
 function isProgress(message: Message): boolean {

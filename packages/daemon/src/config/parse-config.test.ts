@@ -19,6 +19,9 @@ test('An unknown key is reported with its line, its path and the nearest key.', 
   expect(problemsOf('broker:\n  listne: 127.0.0.1:1\n')).toEqual([
     "2: broker.listne: unknown key 'listne' (did you mean 'listen'?)",
   ]);
+  expect(problemsOf('broker: { keepBody: true }')).toEqual([
+    "1: broker.keepBody: unknown key 'keepBody' (did you mean 'keepBodies'?)",
+  ]);
 });
 
 test('A key that resembles no known one is reported with the keys that are known there.', () => {

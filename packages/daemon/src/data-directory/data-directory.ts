@@ -1,7 +1,7 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { type BrokerFacts, brokerFiles } from '@signalbox/broker/files';
 import { parseBrokerAddress, SignalboxError, socketAddress } from '@signalbox/protocol';
 import { errnoOf, socketPathProblem } from '@signalbox/protocol/internal';
@@ -176,6 +176,31 @@ export function runningBroker(directory: string): Partial<BrokerFacts> | undefin
     return typeof facts.pid === 'number' && isAlive(facts.pid) ? facts : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** Returns the data directories of this user's running brokers, as far as the system tells: Linux has the open files of a process. */
+export function runningDirectories(): string[] {
+  const openFiles = namesIn('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => namesIn(`/proc/${pid}/fd`).map((fd) => linkOf(`/proc/${pid}/fd/${fd}`)));
+  const locks = openFiles.filter((file) => file.endsWith('/lock.db'));
+  return [...new Set(locks.map((file) => dirname(file)))];
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
   }
 }
 

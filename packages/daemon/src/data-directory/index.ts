@@ -8,6 +8,7 @@ export {
   outsideTasksFile,
   runningAddresses,
   runningBroker,
+  runningDirectories,
   servedAgentsDirectory,
   workspaceRecordsDirectory,
 } from './data-directory.ts';

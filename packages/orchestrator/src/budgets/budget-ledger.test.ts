@@ -26,7 +26,7 @@ test('a worker may call as often as its budget says in any minute, and is told w
     retryable: true,
     may_have_run: false,
     retry_after_seconds: 10,
-    hint: 'This call did not run. Try it again in 10 s, and make fewer calls.',
+    hint: 'This call did not run. Make fewer calls.',
   });
   expect(call('walt')).toBeUndefined();
   clock.now = 60_000;

@@ -194,6 +194,6 @@ function overBudget({ budget, subject }: AppliedBudget, waitMs: number): ToolCal
   return toolCallError('quota_exceeded', `${subject} used up the budget of ${budgetText(budget)}`, {
     mayHaveRun: false,
     retryAfterSeconds: seconds,
-    hint: `This call did not run. Try it again in ${seconds} s, and make fewer calls.`,
+    hint: 'This call did not run. Make fewer calls.',
   });
 }

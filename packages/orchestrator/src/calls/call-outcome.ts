@@ -49,7 +49,7 @@ export function outcomeUnknown(requestId: string): ToolCallError {
     `the orchestrator ended while it ran the call of request ${requestId}; nobody knows whether the tool took effect`,
     {
       mayHaveRun: true,
-      hint: 'Check what the tool changed before you call it again; the status of the request shows what is recorded.',
+      hint: 'Check what the tool changed before you call it again.',
     },
   );
 }

@@ -170,6 +170,8 @@ test('A prompt goes to its server under its own name; a forbidden one is refused
     server: 'db',
     params: { name: 'explain', arguments: { a: '1' } },
   });
+  const bare: McpContentQuestion = { method: 'prompts/get', params: { name: 'mcp_db__explain' } };
+  expect(route('docs', bare)).toMatchObject({ params: { name: 'explain', arguments: {} } });
   expect(serverOf('docs', get('mcp_files__sum'))).toBe('permission_denied');
   expect(serverOf('docs', get('mcp_files__nothing'))).toBe('permission_denied');
   expect(serverOf('all', get('mcp_files__sum'))).toBe('files');

@@ -75,7 +75,8 @@ export function routeMcpContent(
     case 'resources/read':
       return routeRead(rules, role, question);
     case 'prompts/get':
-      return routePrompt(rules, role, question.params);
+      // As with tools: a server that parses absent arguments fails, though all of them are optional.
+      return routePrompt(rules, role, { ...question.params, arguments: question.params.arguments ?? {} });
     case 'completion/complete':
       return routeCompletion(rules, role, question.params);
   }

@@ -14,6 +14,6 @@ export function queueRefusal(
   return toolCallError('quota_exceeded', message, {
     mayHaveRun: false,
     retryAfterSeconds,
-    hint: `This call did not run. Try it again in about ${retryAfterSeconds} s, with fewer calls at once.`,
+    hint: 'This call did not run. Make fewer calls at once.',
   });
 }

@@ -1,5 +1,5 @@
 import type { Batch, NewMessage, RequestKey } from '@signalbox/store';
-import { agentOf, inboxesOf } from '@signalbox/store/rules';
+import { agentOf, inboxesOf, requestKeyOf } from '@signalbox/store/rules';
 import { pairKey } from './counts.ts';
 
 /** The key under which a message is found by its id. */
@@ -58,14 +58,13 @@ export class BatchPlan {
   }
 
   stores(message: NewMessage): void {
-    const { settles, copies, release, answers, answersIn, correlationId = '' } = message;
+    const { settles, copies, release, answers } = message;
     if (settles) this.settles(settles);
     if (release) this.scheduled.push(release.number);
     this.#storesIn(message, message.inbox);
     for (const agent of copies?.agents ?? []) this.#storesIn(message, agent);
     if (answers === undefined) return;
-    const { sender: replier, senderAddress: replierAddress } = message;
-    const request = { requester: answers, id: correlationId, replier, replierAddress, groups: answersIn };
+    const request = requestKeyOf(message);
     this.requests.push({ ...request, settles });
     // Two replies to one request must not be stored at the same time.
     for (const inbox of inboxesOf(request)) this.#ensure(inbox);

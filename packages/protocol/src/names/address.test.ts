@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { agentOf, isAddress, isNamedOperator, isReservedName, parseAddress } from './address.ts';
+import { agentOf, isAddress, isNamedOperator, isOperator, isReservedName, parseAddress } from './address.ts';
 
 it('reads agent ids and sub-inboxes, and nothing else', () => {
   expect(parseAddress('alice')).toEqual({ agent: 'alice' });
@@ -54,4 +54,6 @@ it('knows the names of operators', () => {
     `operator.${'a'.repeat(65)}`,
   ])
     expect(isNamedOperator(name), name).toBe(false);
+  for (const name of ['operator', 'human', 'operator.alice']) expect(isOperator(name), name).toBe(true);
+  for (const name of ['operator.', 'operators', 'alice']) expect(isOperator(name), name).toBe(false);
 });

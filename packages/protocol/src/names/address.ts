@@ -106,3 +106,8 @@ const operatorPattern = /^operator\.[a-z0-9][a-z0-9_-]{0,63}$/;
 export function isNamedOperator(agent: string): boolean {
   return operatorPattern.test(agent);
 }
+
+/** Tells whether a name is that of an operator: a named one, or one of the first, who need no name. */
+export function isOperator(agent: string): boolean {
+  return agent === 'operator' || agent === 'human' || isNamedOperator(agent);
+}

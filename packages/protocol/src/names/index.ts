@@ -1,4 +1,4 @@
-export { isAgentId } from './address.ts';
+export { isAgentId, isOperator } from './address.ts';
 export { type BrokerAddress, parseBrokerAddresses, untrustedDirectory } from './broker-address.ts';
 export { idPattern } from './message-id.ts';
 export {

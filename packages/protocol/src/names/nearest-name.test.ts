@@ -14,6 +14,7 @@ test.each([
   ['MCPSERVERS', ['mcpServers', 'roles'], ['mcpServers']],
   ['mcp_server', ['mcpServers', 'mcp_servers'], ['mcp_servers', 'mcpServers']],
   ['filePath', ['file_path', 'mode'], ['file_path']],
+  ['keepBody', ['store', 'keepBodies', 'limits'], ['keepBodies']],
   ['--tll', ['--url', '--ttl', '--all'], ['--ttl', '--all']],
 ])('For %s among %j, %j are near.', (name, known, near) => {
   expect(nearestNames(name, known)).toEqual(near);

@@ -7,7 +7,7 @@ const maxCandidates = 2000;
 
 /**
  * Returns up to three known names that `name` was probably meant to be, the most similar first: those that differ by their style, as
- * `file_path` and `filePath` do, or by one edit for each three letters. An edit inserts, deletes or replaces a letter, or swaps two neighbours.
+ * `file_path` and `filePath` do, by `y` and `ies`, or by one edit for each three letters. An edit inserts, deletes or replaces a letter, or swaps two neighbours.
  */
 export function nearestNames(name: string, known: Iterable<string>): string[] {
   const meant = withoutStyle(name);
@@ -66,7 +66,10 @@ function sharedStart(a: string, b: string): number {
 }
 
 function withoutStyle(name: string): string {
-  return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+  return name
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]/gu, '')
+    .replace(/ies$/, 'y');
 }
 
 /** Counts the edits between two texts. Stops at one more than `most`, and so compares only letters that are about as far along. */

@@ -33,6 +33,10 @@ const codes = {
     kind: 'change',
     meaning: 'An operator stopped the work of an agent on a message, which is a dead letter now.',
   },
+  request_answered: {
+    kind: 'change',
+    meaning: 'An operator answered what an agent had asked an operator; `name` is the inbox.',
+  },
   clock_accepted: { kind: 'change', meaning: 'A leap of the clock was accepted.' },
   hold_placed: { kind: 'change', meaning: 'An operator placed a hold; `detail` says on what, and why.' },
   hold_released: { kind: 'change', meaning: 'An operator released a hold.' },

@@ -96,6 +96,11 @@ export const clientFrameSchemas = {
       settles: seqSchema
         .optional()
         .describe('Acks that message of the sender’s own inbox in the commit that stores this one.'),
+      asked: addressSchema
+        .optional()
+        .describe(
+          'For a `reply`, in place of `settles`: the inbox to which the request was sent, of the sender or, for operators, of any operator. The reply acks it there, without a lease.',
+        ),
       ephemeral: z
         .boolean()
         .optional()

@@ -87,6 +87,35 @@ export function requestTests(open: OpenStore): void {
     expect(await ids(store, 'inbox')).toEqual([]);
   });
 
+  it('acks a request in the commit of a reply that names its inbox, once, and says which request that was', async () => {
+    await using setup = await open();
+    const [asked] = await append(setup.store, [
+      request(setup, 'a'),
+      request(setup, 'b'),
+      request(setup, 'c'),
+    ]);
+    const from = (sender: string, id: string) =>
+      reply(id, { id: `${sender}:${id}`, sender, senderAddress: `${sender}#x`, asked: 'inbox' });
+    expect(await result(setup.store, from('eve', 'unknown'))).toBe('no_request');
+    expect(await result(setup.store, { ...from('eve', 'a'), answers: 'eve' })).toBe('no_request');
+    expect(await ids(setup.store, 'inbox')).toEqual(['a', 'b', 'c']);
+    const both = await append(setup.store, [from('bob', 'a'), from('eve', 'a')]);
+    const metadata = { inbox: 'inbox', id: 'a', seq: seqOf(asked), sender: 'ann', kind: 'ask' };
+    expect(both).toMatchObject([{ result: 'stored', request: metadata }, { result: 'already_answered' }]);
+    const store = await setup.reopen();
+    expect(await ids(store, 'inbox')).toEqual(['b', 'c']);
+    expect(await ids(store, 'ann#one')).toEqual(['bob:a']);
+    expect(await result(store, from('bob', 'a'))).toBe('duplicate');
+    expect(await result(store, from('eve', 'a'))).toBe('already_answered');
+    // The replier's own inbox is another one.
+    expect(await result(store, reply('b', { asked: 'other' }))).toBe('no_request');
+    const taken = await store.find('inbox', 'ann', 'c');
+    await ack(store, 'inbox', taken!.seq);
+    const [late] = await append(store, [from('bob', 'c')]);
+    expect(late).toMatchObject({ result: 'stored' });
+    expect(late).not.toHaveProperty('request');
+  });
+
   it('refuses the reply to what is no request, was sent by another agent, or came to another one', async () => {
     await using setup = await open();
     const { store } = setup;

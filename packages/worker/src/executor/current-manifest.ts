@@ -1,7 +1,6 @@
 import type { BrokerClient, Log, ParsedMessage } from '@signalbox/client';
 import {
   type MailboxAccess,
-  type Manifest,
   type McpContentKinds,
   messageOf,
   type Tool,
@@ -16,8 +15,6 @@ import {
   readManifest,
   type SharedManifests,
 } from './shared-manifests.ts';
-
-type NotReady = NonNullable<Manifest['not_ready']>;
 
 export interface CurrentManifestOptions {
   client: BrokerClient;
@@ -38,7 +35,6 @@ export class CurrentManifest {
   readonly #mcpContentListeners = new Set<(changed: McpContentKinds) => void>();
   readonly #detach: (() => void)[];
   #shown = noManifest;
-  #notReady: NotReady = [];
   #refreshing: Promise<boolean> | undefined;
   #refreshNext: Promise<boolean> | undefined;
   /** True if the next request asks for a list with the changes that servers have announced. */
@@ -83,11 +79,6 @@ export class CurrentManifest {
   /** True if large results of the role's calls are kept, and answered by previews. */
   get keepsResults(): boolean {
     return this.#shown.keepsResults;
-  }
-
-  /** The servers that had not listed their tools yet when the list was last requested. */
-  get notReady(): NotReady {
-    return this.#notReady;
   }
 
   /** The version of the list; empty before the first one. */
@@ -158,7 +149,6 @@ export class CurrentManifest {
       signal: this.#stop.signal,
       fresh,
     });
-    this.#notReady = manifest.not_ready ?? [];
     if (manifest.version === known.version) return known;
     return manifest.unchanged || !manifest.tools ? this.#shown : readManifest(manifest);
   }

@@ -30,7 +30,7 @@ import {
   type UpdateTaskRequest,
   type WelcomeFrame,
 } from '@signalbox/protocol';
-import { abortSignalOf, Cancellation, nearestToolHint } from '@signalbox/protocol/internal';
+import { abortSignalOf, Cancellation } from '@signalbox/protocol/internal';
 import { type Fault, noFault, within } from '@signalbox/serving';
 import type { Tracing } from '@signalbox/serving/tracing';
 import { type CallResult, callResultOf, type RoundResult } from './call-result.ts';
@@ -182,7 +182,7 @@ export class McpProxyExecutor implements AsyncDisposable {
     }
   }
 
-  /** Calls a tool. Every failure is a return value; a call of a tool that the role cannot call is not sent. */
+  /** Calls a tool. Every failure is a return value. The orchestrator refuses a tool that the role cannot call. */
   async execute(call: ToolCall, options: ExecuteOptions = {}): Promise<CallResult> {
     const { result, error } = await this.#call(call, options);
     if (error) return { error };
@@ -206,8 +206,10 @@ export class McpProxyExecutor implements AsyncDisposable {
 
   async #callUnlisted(call: ToolCall, options: ExecuteOptions, round?: CallRound): Promise<RoundResult> {
     const tool = await this.#lookAgain(call.name, options.signal);
-    if (tool || this.#manifest.hasUnlisted) return await this.#callOf(tool, call, options, round);
-    return (await this.#endOfEarlier(call.name, options)) ?? { error: this.#unknownTool(call.name) };
+    const isUnknown = tool === undefined && !this.#manifest.hasUnlisted;
+    const earlier = isUnknown ? await this.#endOfEarlier(call.name, options) : undefined;
+    // The orchestrator refuses an unknown tool, so that operators see the refusal.
+    return earlier ?? (await this.#callOf(tool, call, options, round));
   }
 
   /**
@@ -382,14 +384,6 @@ export class McpProxyExecutor implements AsyncDisposable {
     if (isJsonObject(json) && json.event === 'manifest_changed') this.followed.repeat();
   }
 
-  #unknownTool(name: string): ToolCallError {
-    const mayCall = nearestToolHint(name, [...this.#manifest.tools.keys()]);
-    return toolCallError('tool_not_found', `there is no tool '${name}'`, {
-      mayHaveRun: false,
-      hint: [mayCall, ...notReadyHint(this.#manifest.notReady)].join(' '),
-    });
-  }
-
   /**
    * Asks a hosted server for a resource, a prompt or a completion. The result is as the server gave it; it may ask for input if
    * `body` has a round. Every failure is a return value.
@@ -527,15 +521,6 @@ export class McpProxyExecutor implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
-}
-
-/** Returns a hint that names the servers whose tools may be listed later. */
-function notReadyHint(notReady: CurrentManifest['notReady']): string[] {
-  if (notReady.length === 0) return [];
-  const servers = notReady.map(({ server, state }) => `${server} (${state})`).join(', ');
-  return [
-    `These servers were not ready when the list was read, and their tools are listed once they are: ${servers}.`,
-  ];
 }
 
 /** Returns the function that makes the body of a call that goes through the broker because its lane was lost. */

@@ -48,9 +48,9 @@ const hints: Readonly<Record<string, string>> = {
   unknown_recipient: 'signalbox_list_agents shows who is connected.',
   forbidden: "The broker's policy for your role says so; nothing was sent.",
   inbox_in_use:
-    'That process is handed the messages, and nothing was taken from it. Call again only if you are to take the inbox over: worker serve ends then, with its turns.',
+    'That process is handed the messages, and nothing was taken from it. Read with take_over: true only if you are to take the inbox over: worker serve ends then, with its turns.',
   taken_over:
-    'Another process of this agent reads this inbox now. It is handed the messages that you read and did not ack. Call again only if you are to take the inbox back.',
+    'Another process of this agent reads this inbox now. It is handed the messages that you read and did not ack. Read with take_over: true only if you are to take the inbox back.',
   inbox_full: 'Nothing was sent. Its owner has to read some messages first.',
   quota_exceeded: 'Nothing was sent. Wait until some of your messages were read.',
   storage_full: 'Nothing was sent. The operator has to make room in the store of the broker.',

@@ -5,7 +5,6 @@ import type { UnreadHint } from '@signalbox/protocol';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import type { CallsUnderWay } from '../tools/calls-under-way.ts';
 import type { FaceTools } from '../tools/face-tools.ts';
-import { invalidParams, JsonRpcError } from '../tools/json-rpc-error.ts';
 import { agentsTool } from './agents-tool.ts';
 import { AskTable } from './asking/ask-table.ts';
 import { askTools } from './asking/ask-tools.ts';
@@ -36,8 +35,6 @@ export interface MailboxSettings {
   unreadEveryMs?: number;
   /** The time for which an agent waits for an answer before questions from other agents end its wait; default 5 s. */
   othersAskAfterMs?: number;
-  /** The time in which a second call takes an inbox that another process reads; default 5 min. A later call is refused as the first was. */
-  secondCallMs?: number;
   /**
    * The way in which agents are told of new mail if the configuration of their role does not name one; default `text`, which agent CLIs
    * show their models.
@@ -75,7 +72,6 @@ export interface Mailbox extends FaceTools, AsyncDisposable {
 const defaultWaitMs = 50_000;
 const defaultUnreadEveryMs = 5_000;
 const defaultOthersAskAfterMs = 5_000;
-const defaultSecondCallMs = 5 * 60_000;
 const askAgainMs = 1_000;
 
 /** Opens the mailbox of the executor's agent. */
@@ -85,8 +81,7 @@ export function mailboxTools(executor: McpProxyExecutor, options: MailboxOptions
   const { client } = executor;
   const main = new MainConnection((signal) => executor.connectMain(signal));
   const { consumerId, turn } = options;
-  const { secondCallMs = defaultSecondCallMs } = options;
-  const inbox = new Inbox({ main, consumerId, tracing: executor.tracing, now, log, secondCallMs });
+  const inbox = new Inbox({ main, consumerId, tracing: executor.tracing, now, log });
   const newCursors = () => new InboxCursors(randomBytes(6).toString('base64url'));
   const cursors = newCursors();
   const groups = new GroupInboxes(
@@ -153,12 +148,7 @@ export function mailboxTools(executor: McpProxyExecutor, options: MailboxOptions
     sessionEnded: (session) => groups.release(session),
     list: () => shown().map(({ definition }) => definition),
     call(call) {
-      const tool = toolsByName.get(call.name);
-      if (!tool) return undefined;
-      if (isShown(call.name)) return tool.run(call);
-      if (executor.findTool(call.name)) return undefined;
-      const message = `there is no tool '${call.name}'`;
-      return Promise.reject(new JsonRpcError(invalidParams, message));
+      return isShown(call.name) ? toolsByName.get(call.name)?.run(call) : undefined;
     },
     onChanged(listener) {
       let before = shown();

@@ -65,7 +65,7 @@ function instructionLines(instructions: readonly ServerInstructions[]): string[]
 }
 
 export interface HostedCallOptions extends HostedToolsOptions {
-  /** Called if there is no tool of this name. The call rejects with the error that this throws; otherwise the result reports it. */
+  /** Called if the role may call no tool of this name. The call rejects with the error that this throws; otherwise the result reports it. */
   onUnknown?: (unknown: ToolCallError) => void;
 }
 
@@ -85,7 +85,7 @@ export async function callHosted(
       result: pendingResultOf(call.name, requestId, ended.approval, { tool, canLookUp: canLookUp() }),
       outputSchema: (tool ?? executor.findTool(call.name))?.outputSchema,
     };
-  if (!tool && ended.error?.code === 'tool_not_found') onUnknown?.(ended.error);
+  if (!tool && isUnknown(ended.error)) onUnknown?.(ended.error);
   return answerOf(executor, { name: call.name, requestId, links, tool }, ended);
 }
 
@@ -203,6 +203,11 @@ export function answerOf(
   if (error) return { result: failedResultOf(error, tool, requestId), outputSchema };
   if (!isInputRequired(result)) links?.note(name, result.content);
   return { result, outputSchema };
+}
+
+function isUnknown(error: ToolCallError | undefined): error is ToolCallError {
+  const { code, may_have_run: mayHaveRun } = error ?? {};
+  return mayHaveRun === false && (code === 'tool_not_found' || code === 'permission_denied');
 }
 
 function refuse({ message, hint }: ToolCallError): never {

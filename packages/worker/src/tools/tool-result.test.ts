@@ -1,6 +1,6 @@
 import { type Tool, toolCallError } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
-import { failedResultOf } from './tool-result.ts';
+import { failedResultOf, pendingResultOf } from './tool-result.ts';
 
 const tool: Tool = { name: 'mcp_a__b', inputSchema: { type: 'object' } };
 
@@ -36,4 +36,18 @@ test('a tool with an output schema fails without structured content that could n
   const failed = failedResultOf(error, { ...tool, outputSchema: { type: 'object' } });
   expect(failed).not.toHaveProperty('structuredContent');
   expect(failed._meta).toEqual({ 'signalbox/error': error });
+});
+
+test('a call that waits for a person is no failure, or says why it is marked as one', () => {
+  const pending = (shown: Tool) =>
+    pendingResultOf(shown.name, 'c-1', 'a-1', { tool: shown, canLookUp: true });
+  const plain = pending(tool);
+  expect(plain.isError).toBeUndefined();
+  expect(JSON.stringify(plain.content)).toContain('(approval a-1). This is no failure. Do other work');
+  const described = pending({ ...tool, outputSchema: { type: 'object' } });
+  expect(described.isError).toBe(true);
+  expect(JSON.stringify(described.content)).toContain(
+    'It is marked as an error because it is not the result',
+  );
+  expect(JSON.stringify(described.content)).not.toContain('no failure');
 });

@@ -40,7 +40,10 @@ export function pendingResultOf(
   const next = canLookUp
     ? `signalbox_call_result with call_id ${callId} gets the result when there is one. If it says that the call was cancelled, call again with the same arguments`
     : 'call again with the same arguments to go on waiting for it';
-  const text = `'${name}' has not run yet: it waits for the decision of a person (approval ${approval}). This is no failure. Do other work meanwhile; ${next}.`;
+  const mark = tool?.outputSchema
+    ? 'It is marked as an error because it is not the result that the tool describes'
+    : 'This is no failure';
+  const text = `'${name}' has not run yet: it waits for the decision of a person (approval ${approval}). ${mark}. Do other work meanwhile; ${next}.`;
   // Some clients show a model only the data.
   const pending = { status: 'pending', call_id: callId, approval, message: text };
   return {

@@ -131,7 +131,7 @@ export class CommitQueue {
     next.messages.push(message);
     next.producers.push(producer);
     if (message.body !== undefined) next.length += message.body.length;
-    if (message.settles !== undefined) next.acks = true;
+    if (message.settles !== undefined || message.asked !== undefined) next.acks = true;
     if (isLeased) next.isAwaited = true;
     if (!isConversation(message.kind)) next.isHurried = true;
     this.#startSoon();

@@ -2,7 +2,7 @@ import { isConfiguredSender, type Sender } from '@signalbox/protocol';
 import type { NewMessage } from '@signalbox/store';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { Cancellations } from '../endings/cancellations.ts';
-import { headerOfNew } from '../message-header.ts';
+import { headerOf, headerOfNew, type MessageHeader } from '../message-header.ts';
 import type { Meter } from '../meter.ts';
 import type { DeliverResult, Producer } from '../producer.ts';
 import type { Releases } from '../scheduled/releases.ts';
@@ -39,6 +39,7 @@ export class WrittenMessages implements WrittenListener {
     const { settles } = message;
     if (settles !== undefined && hasSettled(result)) this.#settledByReply(settles);
     if (result.result === 'stored') {
+      if (result.request) this.#settledByReply(result.request, headerOf(result.request));
       if (message.release !== undefined) this.#released(message, from, result);
       else if (result.copies) this.#storedCopies(message, result.copies);
       // The thread of a reply is that of its request.
@@ -70,8 +71,9 @@ export class WrittenMessages implements WrittenListener {
     else this.#deps.dispatcher.wake(message.inbox);
   }
 
-  #settledByReply({ inbox, seq }: { inbox: string; seq: number }): void {
-    const request = this.#deps.dispatcher.settledByReply(inbox, seq);
+  /** `unheld` is the header of the message, if it may be one that no consumer has. */
+  #settledByReply({ inbox, seq }: { inbox: string; seq: number }, unheld?: MessageHeader): void {
+    const request = this.#deps.dispatcher.settledByReply(inbox, seq) ?? unheld;
     if (request) this.#deps.settler.ackedByReply(seq, request);
   }
 

@@ -85,7 +85,7 @@ export class Settler {
   }
 
   /** Reports a message that was acked by the commit that stored its reply. */
-  ackedByReply(seq: number, message: InFlightMessage): void {
+  ackedByReply(seq: number, message: MessageHeader & Partial<Pick<InFlightMessage, 'ended'>>): void {
     const { tail, meter } = this.#deps;
     if (message.ended) return;
     meter.settled(message.kind, 'acked');

@@ -1,8 +1,15 @@
-import { type DeliverFrame, isGroup, type Sender } from '@signalbox/protocol';
+import {
+  agentOf,
+  type DeliverFrame,
+  isGroup,
+  isOperator,
+  operationPermissions,
+  type Sender,
+} from '@signalbox/protocol';
 import { figure } from '@signalbox/protocol/internal';
 import type { Delivery } from '../../core/delivery.ts';
 import { lifetimeOf } from '../../core/message-header.ts';
-import type { Caller } from '../caller.ts';
+import { type Caller, mayDo } from '../caller.ts';
 import { badField, type Refusal } from '../outcome.ts';
 
 /** Refuses a frame with a claim about its sender that the token does not prove. That closes the connection. */
@@ -87,6 +94,23 @@ export function refuseTimes(frame: DeliverFrame, limits: Caller['limits']['messa
 
 function days(ms: number): string {
   return figure(Math.round(ms / 864_000) / 100);
+}
+
+/** Refuses a frame with `asked` if it is no reply, or if the request was for somebody for whom the caller may not answer. */
+export function refuseAsked(
+  { kind, ephemeral, settles }: DeliverFrame,
+  asked: string,
+  caller: Caller,
+): Refusal | undefined {
+  if (kind !== 'reply' || ephemeral) return badField('asked', "it goes with a stored 'reply'; leave it out");
+  if (settles !== undefined)
+    return badField('asked', "'settles' names the request already; leave one of them out");
+  const agent = agentOf(asked);
+  const own = caller.sender.agent;
+  if (agent === own || (isOperator(agent) && mayDo(caller, operationPermissions.frame.answer)))
+    return undefined;
+  const message = `field 'asked': you are '${own}', and answer what you were asked; an operator also answers what other operators were asked`;
+  return { code: 'not_yours', message, field: 'asked' };
 }
 
 /** Refuses a frame with `settles` if it is ephemeral, or if the caller does not hold the message to settle. */

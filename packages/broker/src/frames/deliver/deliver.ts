@@ -20,6 +20,7 @@ import type { FrameDeps } from '../frame-deps.ts';
 import { badField, type Outcome } from '../outcome.ts';
 import { decidingSender } from './deciding-sender.ts';
 import {
+  refuseAsked,
   refuseForgedClaim,
   refuseGroupFields,
   refuseSettles,
@@ -70,6 +71,7 @@ export function deliver(
     refuseGroupFields(frame) ??
     refuseThread(frame) ??
     refuseTimes(frame, caller.limits.message) ??
+    (frame.asked === undefined ? undefined : refuseAsked(frame, frame.asked, caller)) ??
     refuseSettles(frame, caller, delivery);
   if (refusal) return { refusal };
   const verdict = judgeDeliver(caller, frame, tokens);
@@ -250,6 +252,7 @@ function submit(
     openUntil: answerableUntil,
     answers,
     answersIn: answers === undefined ? undefined : groups.of(sender.role),
+    asked: frame.asked,
     group: groupKey === undefined ? undefined : { key: groupKey },
     copies,
     scheduledAt: waitMs === undefined ? undefined : sentAt,

@@ -11,7 +11,7 @@ import {
 } from '@signalbox/protocol';
 import { toolLabel } from '@signalbox/protocol/tool-label';
 import { readAuditPage } from '../history/audit.ts';
-import { queryOrchestrator } from './orchestrator-request.ts';
+import { orchestratorHint, queryOrchestrator } from './orchestrator-request.ts';
 
 /** Selects tool calls. `since` is a time in epoch milliseconds. */
 export interface CallQuery {
@@ -244,6 +244,6 @@ export async function requireOrchestrator(client: BrokerClient, orchestrator: st
   if (connected.some(({ address }) => address === orchestrator)) return;
   throw new SignalboxError('no_consumer', `no orchestrator named '${orchestrator}' is connected`, {
     retryable: true,
-    details: { hint: 'start one with: signalbox orchestrator   (signalbox up runs one)' },
+    details: { hint: orchestratorHint },
   });
 }

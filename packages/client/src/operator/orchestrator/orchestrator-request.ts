@@ -162,6 +162,10 @@ function codeOf(outcome: FailedOutcome): ToolErrorCode {
   }
 }
 
+/** Says what to do while no orchestrator is connected. */
+export const orchestratorHint =
+  'signalbox up starts a dead one again in a moment; without up, start one with: signalbox orchestrator';
+
 function nobodyServes({ code }: SignalboxError): boolean {
   return code === 'no_consumer' || code === 'unknown_recipient';
 }
@@ -173,7 +177,7 @@ function noOrchestrator(error: SignalboxError, orchestrator: string): SignalboxE
     {
       retryable: error.retryable,
       cause: error,
-      details: { ...error.details, hint: 'start one with: signalbox orchestrator   (signalbox up runs one)' },
+      details: { ...error.details, hint: orchestratorHint },
     },
   );
 }

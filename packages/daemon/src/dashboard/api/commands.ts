@@ -1,6 +1,7 @@
 import { posix, win32 } from 'node:path';
 import {
   acceptClock,
+  answerRequest,
   cancelCall,
   decideApproval,
   dropDeadLetters,
@@ -19,6 +20,7 @@ import { checkToolPattern } from '@signalbox/client/operator/internal';
 import {
   frameLimits,
   holdSubjects,
+  idPattern,
   maxHolds,
   maxStandingMs,
   messageOf,
@@ -27,9 +29,9 @@ import {
   SignalboxError,
 } from '@signalbox/protocol';
 import { z } from 'zod';
-import { type ApiContext, type ApiOperation, operation } from './operation.ts';
+import { type ApiContext, type ApiOperation, address, operation } from './operation.ts';
 
-const { admin, request } = operationPermissions;
+const { admin, request, frame } = operationPermissions;
 
 const personName = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const lifetime = z.int().min(1).nullable().optional();
@@ -141,6 +143,25 @@ export const commands: Readonly<Record<string, ApiOperation>> = {
       return { id, duplicate };
     },
   }),
+  'messages/answer': operation({
+    method: 'POST',
+    needs: frame.answer,
+    meaning:
+      'Answers what an agent asked an operator, and takes it out of the inbox that was `asked`. `already_answered` names who was faster. The `Idempotency-Key` is the id of the answer.',
+    params: z.object({
+      to: address,
+      id: z.string().regex(idPattern, 'must be the id of the question'),
+      asked: address,
+      text: z.string().trim().min(1).max(100_000),
+    }),
+    run: async ({ client, key }, { id: correlationId, text: body, ...places }) => {
+      const { duplicate } = await answerRequest(client, {
+        ...{ correlationId, body, ...places },
+        ...(key !== undefined && { id: key }),
+      });
+      return { duplicate };
+    },
+  }),
   'calls/cancel': operation({
     method: 'POST',
     needs: request.cancel_call,
@@ -181,7 +202,7 @@ export const commands: Readonly<Record<string, ApiOperation>> = {
     method: 'POST',
     needs: ['operator'],
     meaning:
-      'Issues a token for an agent, or for a person, and answers with it. It is not shown again. `ttl_ms` is `null` for no end. A token for a person ends when the sign-in would, at the latest. One that decides on calls, issues tokens or is that of an orchestrator lives 30 days at most. All of these end with the token of the person who signed in, too.',
+      'Issues a token for an agent, or for a person, and answers with it once. `ttl_ms` is `null` for no end, within the bounds that the guide names.',
     isSecret: true,
     params: z.discriminatedUnion('for', [
       z.object({

@@ -1,7 +1,7 @@
 import type { SignIn } from '@signalbox/broker';
 import type { BrokerClient } from '@signalbox/client';
-import { type Permission, SignalboxError } from '@signalbox/protocol';
-import type { z } from 'zod';
+import { isAddress, type Permission, SignalboxError } from '@signalbox/protocol';
+import { z } from 'zod';
 import type { ListedRoles } from '../../config/internal.ts';
 import type { BrokerAccess } from '../access.ts';
 import type { SignInBackup } from '../sign-ins/sign-in-backup.ts';
@@ -34,6 +34,9 @@ export interface ApiOperation<Params = never> {
   params: z.ZodType<Params>;
   run(context: ApiContext, params: Params): Promise<unknown>;
 }
+
+/** Reads the address of an inbox. */
+export const address = z.string().refine(isAddress, { error: 'must be an address, such as rosa or rosa#x' });
 
 /** Makes an operation whose parameters have the type that their schema reads. */
 export function operation<Schema extends z.ZodType>(

@@ -20,10 +20,10 @@ import {
 } from '@signalbox/client/operator';
 import { readFleet, requireOrchestrator, summariesOf } from '@signalbox/client/operator/internal';
 import { bodyWithoutSecrets, shownExcerpt } from '@signalbox/mcp-host/redaction';
-import { isPermitted, operationPermissions } from '@signalbox/protocol';
+import { isPermitted, operationPermissions, SignalboxError } from '@signalbox/protocol';
 import { z } from 'zod';
 import { readAttention } from '../attention/read-attention.ts';
-import { type ApiContext, type ApiOperation, operation } from './operation.ts';
+import { type ApiContext, type ApiOperation, address, operation } from './operation.ts';
 import { isMissing, orMissing } from './or-missing.ts';
 import { searchThreads } from './threads.ts';
 import { searchTimeline, timelineQuery } from './timeline.ts';
@@ -165,6 +165,22 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
           : entry,
       );
       return { ...transcript, entries };
+    },
+  }),
+  'messages/show': operation({
+    method: 'GET',
+    needs: frame.peek,
+    meaning:
+      'What `signalbox inbox show` shows: one message that waits, without what has the form of a credential.',
+    params: z.object({ inbox: address, seq: z.coerce.number().int().min(1) }),
+    run: async ({ client }, { inbox, seq }) => {
+      const [message] = await client.peek({ address: inbox, after: seq - 1, limit: 1 });
+      if (message?.seq !== seq) {
+        const gone = `message ${seq} does not wait in the inbox '${inbox}' any more: it was answered or taken, or its time is over`;
+        throw new SignalboxError('unknown_message', gone);
+      }
+      const { body } = message;
+      return { ...message, ...(body !== undefined && { body: bodyWithoutSecrets(body) }) };
     },
   }),
   calls: operation({

@@ -39,7 +39,8 @@ function facts(change: Partial<AttentionFacts> = {}): AttentionFacts {
     calls: [],
     holds: [],
     stranded: [],
-    own: { agent: 'operator.alice', mail: [] },
+    own: 'operator.alice',
+    people: [],
     ...change,
   };
 }
@@ -248,24 +249,37 @@ test('Calls that wait for a decision stand before everything else, the next dead
   expect(cut.at(-1)).toMatchObject({ what: '5 other calls wait for a decision.', link: '/approvals' });
 });
 
-test('Asks for the person who looks are listed by who asks, and its other mail apart from them.', () => {
+test('Each question to an operator is an item that can be answered, a flood of them is cut, and other mail is apart.', () => {
+  const from = (agent: string) => ({ agent });
   const mail = [
-    { id: 'a1', kind: 'ask', from: { agent: 'rosa' }, created_at: now - 5, thread: 'plan' },
-    { id: 'a2', kind: 'ask', from: { agent: 'rosa' }, created_at: now - 9 },
-    { id: 'n1', kind: 'note', from: { agent: 'walt' }, created_at: now - 1 },
+    { seq: 1, id: 'a1', kind: 'ask', from: from('rosa'), created_at: now - 5, thread: 'plan' },
+    { seq: 2, id: 'n1', kind: 'note', from: from('walt'), created_at: now - 1 },
   ];
-  const alice = agent({
-    agent: 'operator.alice',
-    roles: ['operator'],
-    mail: { unread: 3, held: 0 },
-    oldest_at: now - 9,
-  });
-  const items = attentionOf(facts({ agents: [alice], own: { agent: 'operator.alice', mail } }), now);
+  const task = { seq: 3, id: 't1', kind: 'task', from: from('rosa'), created_at: now - 9 };
+  const operator = (name: string, unread: number) =>
+    agent({ agent: name, roles: ['operator'], mail: { unread, held: 0 }, oldest_at: now - 7 });
+  const people = [
+    { agent: 'operator.alice', mail },
+    { agent: 'operator', mail: [task] },
+  ];
+  const agents = [operator('operator.alice', 2), operator('operator', 1)];
+  const items = attentionOf(facts({ agents, people }), now);
   expect(items.map(({ who, what }) => `${who} ${what.split(';')[0]}`)).toEqual([
-    'rosa asks you 2 things and waits',
+    'rosa gives operator a task, and waits for its result.',
     'operator.alice 1 message for a person',
+    'rosa asks you something, and waits.',
   ]);
-  expect(items[0]).toMatchObject({ level: 'now', since: now - 9, link: '/conversations?thread=plan' });
+  expect(items[0]).toMatchObject({ question: { inbox: 'operator', seq: 3 } });
+  expect(items[2]).toMatchObject({
+    ...{ level: 'now', since: now - 5, link: '/conversations?thread=plan' },
+    question: { inbox: 'operator.alice', seq: 1 },
+  });
+  const flood = Array.from({ length: 30 }, (_, n) => ({ ...mail[0]!, seq: n + 1, created_at: n }));
+  const cut = attentionOf(facts({ people: [{ agent: 'operator', mail: flood }] }), now);
+  expect(cut).toHaveLength(26);
+  expect(cut.find(({ who }) => who === 'questions')).toMatchObject({
+    what: expect.stringContaining('5 other questions wait'),
+  });
 });
 
 test('A hold is told until it is released, with a question; one on everything, or a damaged one, is urgent.', () => {

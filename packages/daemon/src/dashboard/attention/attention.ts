@@ -49,6 +49,8 @@ export interface AttentionItem {
   since?: number;
   /** The view that shows more, as the part of the page's address behind `#`. */
   link: string;
+  /** A question that an operator can answer here: the inbox of who was asked, and its sequence number there. */
+  question?: { inbox: string; seq: number };
   /** True if something fails whose cause stands behind the link: a person should see that before the action. */
   isFailure?: true;
   /** Absent if a look is enough, or nothing can be done here. */
@@ -59,8 +61,9 @@ export interface AttentionItem {
   approval?: Approval;
 }
 
-/** A message in the inbox of the person who looks. */
-export interface OwnMail {
+/** A message in the inbox of an operator. */
+export interface OperatorMail {
+  seq?: number | undefined;
   id: string;
   kind: string;
   thread?: string | undefined;
@@ -86,14 +89,16 @@ export interface AttentionFacts {
   holds: readonly Hold[];
   /** The definitions of pinned servers that are withheld. Absent if there are none, or the orchestrator did not answer. */
   withheld?: DefinitionsReply;
-  /** The agent of the person who looks, and the mail in its inbox. */
-  own: { agent: string; mail: readonly OwnMail[] };
+  /** The agent of the person who looks. */
+  own: string;
+  /** Operators, with the mail in their inboxes as far as the person may see it. */
+  people: readonly { agent: string; mail: readonly OperatorMail[] }[];
 }
 
 const minute = 60_000;
 
-/** The most waiting calls that are listed one by one. */
-const shownApprovals = 25;
+/** The most waiting calls, and the most questions, that are listed one by one. */
+const [shownApprovals, shownQuestions] = [25, 25];
 
 /** The times beyond which a thing takes too long, in milliseconds. */
 export const attentionLimits = {
@@ -110,14 +115,14 @@ export const attentionLimits = {
  */
 export function attentionOf(facts: AttentionFacts, now: number): AttentionItem[] {
   const others = [
-    ...askItems(facts.own),
+    ...questionItems(facts),
     ...facts.holds.map(holdItem),
     ...orchestratorItems(facts.orchestrator),
     ...facts.orchestrator.servers.flatMap(serverItem),
     ...withheldItems(facts.withheld),
     ...spaceItems(facts.broker),
     ...clockItems(facts.hold),
-    ...facts.agents.flatMap((agent) => agentItems(withoutAsks(agent, facts.own), now)),
+    ...facts.agents.flatMap((agent) => agentItems(withoutQuestions(agent, facts), now)),
     ...facts.agents.flatMap((agent) => turnItems(agent, now)),
     ...(facts.calls ?? []).flatMap((call) => runningItem(call, now)),
     ...budgetItems(facts.calls ?? [], now),
@@ -152,27 +157,42 @@ function approvalItems(approvals: readonly Approval[]): AttentionItem[] {
   return [...items, { id: 'approvals', level: 'now', who: 'approvals', what, link: '/approvals' }];
 }
 
-function askItems({ mail }: AttentionFacts['own']): AttentionItem[] {
-  const asks = mail.filter(({ kind }) => kind === 'ask');
-  return [...Map.groupBy(asks, ({ from }) => from.agent)].map(([who, of]) => {
-    const times = of.flatMap(({ created_at }) => created_at ?? []);
-    const [{ id, thread = id }] = of as [OwnMail, ...OwnMail[]];
-    return {
-      id: `asks of ${who}`,
+/** The kinds of messages that ask for an answer, with what their senders do. */
+const questions: Readonly<Record<string, (whom: string) => string>> = {
+  ask: (whom) => `asks ${whom} something, and waits.`,
+  task: (whom) => `gives ${whom} a task, and waits for its result.`,
+};
+
+function questionItems({ own, people }: Pick<AttentionFacts, 'own' | 'people'>): AttentionItem[] {
+  const asked = people.flatMap(({ agent, mail }) =>
+    mail.flatMap(({ seq, ...one }) => (seq === undefined ? [] : [{ ...one, seq, inbox: agent }])),
+  );
+  const waiting = asked
+    .filter(({ kind }) => Object.hasOwn(questions, kind))
+    .sort((a, b) => (a.created_at ?? 0) - (b.created_at ?? 0));
+  const items = waiting.slice(0, shownQuestions).map(
+    ({ inbox, seq, id, kind, from, thread = id, created_at: since }): AttentionItem => ({
+      id: `question ${inbox} ${seq}`,
       level: 'now',
-      who,
-      what: `asks you ${of.length === 1 ? 'something' : `${of.length} things`} and waits; signalbox inbox shows what, and how to answer.`,
-      ...(times.length > 0 && { since: Math.min(...times) }),
+      who: from.agent,
+      what: questions[kind]!(inbox === own ? 'you' : inbox),
+      ...(since !== undefined && { since }),
       link: `/conversations?thread=${encodeURIComponent(thread)}`,
-    };
-  });
+      question: { inbox, seq },
+    }),
+  );
+  const more = waiting.length - items.length;
+  if (more === 0) return items;
+  const what = `${counted(more, 'other question')} wait${more === 1 ? 's' : ''} for an answer; signalbox inbox lists them.`;
+  return [...items, { id: 'questions', level: 'now', who: 'questions', what, link: '/conversations' }];
 }
 
-/** Removes the messages that {@link askItems} lists from the mail of the person who looks. */
-function withoutAsks(agent: AgentSummary, { agent: own, mail }: AttentionFacts['own']): AgentSummary {
-  const asks = agent.agent === own ? mail.filter(({ kind }) => kind === 'ask').length : 0;
-  if (asks === 0 || !agent.mail) return agent;
-  return { ...agent, mail: { ...agent.mail, unread: Math.max(0, agent.mail.unread - asks) } };
+/** Removes the messages that {@link questionItems} lists from the mail of an operator. */
+function withoutQuestions(agent: AgentSummary, { people }: Pick<AttentionFacts, 'people'>): AgentSummary {
+  const mail = people.find((one) => one.agent === agent.agent)?.mail ?? [];
+  const asked = mail.filter(({ kind }) => Object.hasOwn(questions, kind)).length;
+  if (asked === 0 || !agent.mail) return agent;
+  return { ...agent, mail: { ...agent.mail, unread: Math.max(0, agent.mail.unread - asked) } };
 }
 
 const heldText: Readonly<Record<Hold['on'], string>> = {

@@ -1,4 +1,5 @@
 import {
+  type AgentSummary,
   listApprovals,
   listDeadLetters,
   listWebhooks,
@@ -6,13 +7,14 @@ import {
   readStatus,
 } from '@signalbox/client/operator';
 import { queryCalls, readFleet, summariesOf } from '@signalbox/client/operator/internal';
+import { isOperator } from '@signalbox/protocol';
 import { strandedRoles } from '../../config/internal.ts';
 import type { ApiContext } from '../api/operation.ts';
 import { isMissing, orMissing } from '../api/or-missing.ts';
 import { type AttentionItem, attentionOf } from './attention.ts';
 
-/** The most dead letters, waiting calls and messages to the person that are checked one by one. */
-const most = { deadLetters: 500, approvals: 512, ownMail: 50 };
+/** The most dead letters, waiting calls, operators with mail, and messages to each of them that are checked one by one. */
+const most = { deadLetters: 500, approvals: 512, people: 8, mail: 50 };
 
 /** The items that need a person, and the things that were checked. */
 export interface Attention {
@@ -50,7 +52,12 @@ export async function readAttention(context: ApiContext): Promise<Attention> {
   const withheld = isWithholding
     ? await ifKnown(queryOrchestrator(client, name, { op: 'definitions', withheld: true }))
     : undefined;
-  const mail = await client.peek({ address: signedIn.agent, limit: most.ownMail, bodies: false });
+  const people = await Promise.all(
+    askedPeople(agents, signedIn).map(async (agent) => ({
+      agent,
+      mail: await client.peek({ address: agent, limit: most.mail, bodies: false }),
+    })),
+  );
   const at = now();
   const facts = {
     broker,
@@ -65,7 +72,8 @@ export async function readAttention(context: ApiContext): Promise<Attention> {
     holds,
     ...(withheld && { withheld }),
     stranded: strandedRoles(tokens, context.listed?.()),
-    own: { agent: signedIn.agent, mail },
+    own: signedIn.agent,
+    people,
   };
   return {
     items: attentionOf(facts, at),
@@ -82,6 +90,16 @@ export async function readAttention(context: ApiContext): Promise<Attention> {
     ],
     at,
   };
+}
+
+/** Returns the person who looks and, for operators, other operators with mail: any of them may answer it. */
+function askedPeople(
+  agents: readonly AgentSummary[],
+  { agent: own, permissions }: ApiContext['signedIn'],
+): string[] {
+  if (!permissions.includes('operator')) return [own];
+  const others = agents.filter(({ agent, mail }) => agent !== own && isOperator(agent) && mail?.unread);
+  return [own, ...others.slice(0, most.people).map(({ agent }) => agent)];
 }
 
 async function ifKnown<Answer extends object>(asked: Promise<Answer>): Promise<Answer | undefined> {

@@ -20,7 +20,8 @@ const maxRounds = 3;
 export class DetachedProcesses {
   readonly #terminateMs: number;
   readonly #log: (event: HostEvent) => void;
-  #scan: Promise<MarkedProcess[]> | undefined;
+  /** The scan that is about to begin, and the earliest start of a process for which it is made. */
+  #scan: { since: string; found: Promise<MarkedProcess[]> } | undefined;
 
   constructor(terminateMs: number, log: (event: HostEvent) => void) {
     this.#terminateMs = terminateMs;
@@ -30,7 +31,7 @@ export class DetachedProcesses {
   /** Ends what the process left behind: SIGTERM, and SIGKILL after `terminateMs`. Never rejects. */
   async endThoseOf(ended: EndedProcess): Promise<void> {
     for (let round = 0; round < maxRounds; round++) {
-      const found = (await this.#nextScan()).filter(
+      const found = (await this.#nextScan(ended.start)).filter(
         ({ mark, start, hasTerminal, isOfOtherHost }) =>
           mark === ended.mark && isNotBefore(start, ended.start) && !hasTerminal && !isOfOtherHost,
       );
@@ -39,13 +40,17 @@ export class DetachedProcesses {
     }
   }
 
-  /** Reads the marks of all processes once for all servers whose processes end in the same moment. */
-  #nextScan(): Promise<MarkedProcess[]> {
-    this.#scan ??= nextTurn().then(() => {
-      this.#scan = undefined;
-      return markedProcesses();
-    });
-    return this.#scan;
+  /** Reads the marks once for all servers whose processes end in the same moment. */
+  #nextScan(start: string): Promise<MarkedProcess[]> {
+    if (this.#scan && isNotBefore(this.#scan.since, start)) this.#scan.since = start;
+    this.#scan ??= { since: start, found: nextTurn().then(() => this.#begin()) };
+    return this.#scan.found;
+  }
+
+  #begin(): Promise<MarkedProcess[]> {
+    const { since } = this.#scan!;
+    this.#scan = undefined;
+    return markedProcesses(since);
   }
 
   async #end(one: MarkedProcess, server: string): Promise<void> {

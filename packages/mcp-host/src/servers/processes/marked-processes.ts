@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdirSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { markVariable } from '../../environment/inherited-variables.ts';
-import { isRunning, type ProcessIdentity } from './process-start-time.ts';
+import { isNotBefore, isRunning, type ProcessIdentity } from './process-start-time.ts';
 import { hasEnded, type ProcessStat, parseStat } from './process-stat.ts';
 
 /** A running process of our user whose environment holds a mark. */
@@ -15,30 +16,60 @@ export interface MarkedProcess extends ProcessIdentity {
   isOfOtherHost: boolean;
 }
 
-/** Lists the processes of our user that have a mark. Never rejects: it is empty where the system does not tell. */
-export async function markedProcesses(): Promise<MarkedProcess[]> {
+/** The processes that are looked at in one turn of the event loop. */
+const atOnce = 100;
+
+/**
+ * Lists the processes of our user that have a mark and did not start before another process, whose start is given. Never rejects: it is
+ * empty where the system does not tell.
+ */
+export async function markedProcesses(since: string): Promise<MarkedProcess[]> {
   if (process.platform !== 'linux') return [];
   try {
-    const boot = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
-    const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-    const stats = new Map<number, ProcessStat>();
+    const stats = await statsSince(since);
     const marks = new Map<number, string>();
-    for (const pid of pids) {
-      const stat = await readFile(`/proc/${pid}/stat`, 'utf8').then(parseStat, () => undefined);
-      if (!stat || hasEnded(stat)) continue;
-      stats.set(pid, stat);
+    for (const pid of stats.keys()) {
       const mark = await markOf(pid);
       if (mark !== undefined) marks.set(pid, mark);
     }
     return [...marks].map(([pid, mark]) => {
-      const { name, terminal, startTicks } = stats.get(pid)!;
+      const { name, terminal, start } = stats.get(pid)!;
       const isOfOtherHost = [...marks].some(
         ([other, otherMark]) => otherMark !== mark && descends(other, pid, stats),
       );
-      return { pid, start: `${boot} ${startTicks}`, name, mark, hasTerminal: terminal !== 0, isOfOtherHost };
+      return { pid, start, name, mark, hasTerminal: terminal !== 0, isOfOtherHost };
     });
   } catch {
     return [];
+  }
+}
+
+type StartedProcess = ProcessStat & { start: string };
+
+/**
+ * Returns what runs and did not start before another process. Descendants of such a process are such processes, too. A `stat` is read at
+ * once, which costs a tenth of a promise; an `environ` may have to wait for its process, so that is read beside the event loop.
+ */
+async function statsSince(since: string): Promise<Map<number, StartedProcess>> {
+  const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  const stats = new Map<number, StartedProcess>();
+  for (const [at, pid] of pids.entries()) {
+    if (at % atOnce === atOnce - 1) await nextTurn();
+    const stat = statOf(pid);
+    if (!stat || hasEnded(stat)) continue;
+    const start = `${boot} ${stat.startTicks}`;
+    if (isNotBefore(start, since)) stats.set(Number(pid), { ...stat, start });
+  }
+  return stats;
+}
+
+function statOf(pid: string): ProcessStat | undefined {
+  try {
+    return parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    // It has ended.
+    return undefined;
   }
 }
 

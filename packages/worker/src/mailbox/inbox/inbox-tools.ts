@@ -1,4 +1,5 @@
 import type { CancelSignal } from '@signalbox/client';
+import { SignalboxError } from '@signalbox/protocol';
 import { late } from '@signalbox/serving';
 import type { FaceCall } from '../../tools/face-tools.ts';
 import type { ToolResult } from '../../tools/tool-result.ts';
@@ -46,6 +47,11 @@ const groupField = {
   minLength: 1,
   maxLength: 70,
 } as const;
+const takeOverField = {
+  type: 'boolean',
+  description:
+    'Takes your own inbox from another process of yours that reads it, which ends a worker serve with its turns. Leave it out unless a refusal names it and you are to do that.',
+} as const;
 
 /** Makes the tools that read the agent's own inbox. Returning a message never acks it: the agent acks messages by naming a cursor. */
 export function inboxTools(deps: InboxToolsDeps): MailboxTool[] {
@@ -57,13 +63,13 @@ export function inboxTools(deps: InboxToolsDeps): MailboxTool[] {
       title: 'Read the inbox',
       description:
         'Returns the messages that other agents sent you, oldest first, and a cursor. Messages that you do not ack are returned again by the next read (shown_before: true): when you are done with the messages of a read, give its cursor as "ack" to the next read or wait. To answer a message of kind ask or task use signalbox_reply, which acks that message by itself. Returns at once, also with nothing.',
-      fields: { ack: ackField, limit: limitField, group: groupField },
+      fields: { ack: ackField, limit: limitField, group: groupField, take_over: takeOverField },
       outputSchema: pageSchema,
       annotations: idempotent,
-      async run({ ack, limit, group }, call) {
-        if (group !== undefined) return await readGroup(deps, { group, ack, limit }, call);
+      async run({ ack, limit, group, take_over: takesOver }, call) {
+        if (group !== undefined) return await readGroup(deps, { group, ack, limit, takesOver }, call);
         const { signal } = call;
-        await inbox.lease(signal);
+        await inbox.lease(signal, takesOver);
         const acked = await ackOf(deps, ack, call);
         const rest = await inbox.fill(signal);
         return await page(deps, { waiting: inbox.waiting(), limit, acked, ...rest, signal });
@@ -84,15 +90,16 @@ export function inboxTools(deps: InboxToolsDeps): MailboxTool[] {
         ack: ackField,
         limit: limitField,
         group: groupField,
+        take_over: takeOverField,
       },
       outputSchema: pageSchema,
       annotations: idempotent,
-      async run({ timeout_s: seconds, ack, limit, group }, call) {
+      async run({ timeout_s: seconds, ack, limit, group, take_over: takesOver }, call) {
         const waitMs = Math.min(maxWaitMs, seconds === undefined ? maxWaitMs : seconds * 1000);
-        if (group !== undefined) return await readGroup(deps, { group, ack, limit, waitMs }, call);
+        if (group !== undefined) return await readGroup(deps, { group, ack, limit, takesOver, waitMs }, call);
         const { signal } = call;
         const deadline = now() + waitMs;
-        await inbox.lease(signal);
+        await inbox.lease(signal, takesOver);
         const acked = await ackOf(deps, ack, call);
         let rest = await inbox.fill(signal);
         while (inbox.fresh().length === 0) {
@@ -113,15 +120,21 @@ interface GroupRead {
   group: string;
   ack: string | undefined;
   limit: number | undefined;
+  takesOver: boolean | undefined;
   waitMs?: number;
 }
 
 /** Takes messages of a group. The agent's own inbox is left alone. */
 async function readGroup(
   deps: InboxToolsDeps,
-  { group, ack, limit = defaultGroupLimit, waitMs }: GroupRead,
+  { group, ack, limit = defaultGroupLimit, takesOver, waitMs }: GroupRead,
   call: FaceCall,
 ): Promise<ToolResult> {
+  if (takesOver)
+    throw new SignalboxError(
+      'invalid_arguments',
+      "'take_over' is for your own inbox; leave it or 'group' out",
+    );
   const acked = await ackOf(deps, ack, call);
   const wanted = { limit, waitMs, session: call.session };
   const taken = await deps.groups.of(group).take(wanted, call.signal);

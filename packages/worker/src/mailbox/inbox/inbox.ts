@@ -25,8 +25,6 @@ export interface InboxDeps {
   log: Log;
   /** Monotonic milliseconds. */
   now: () => number;
-  /** The time in which a second call takes the inbox from another process, in milliseconds. Agents look for mail now and then, too. */
-  secondCallMs: number;
 }
 
 /** The agent's own inbox. It is held from the first read on; a read after a loss takes it again. */
@@ -36,8 +34,6 @@ export class Inbox {
   readonly #stop = new AbortController();
   #leasing: Promise<BrokerClient> | undefined;
   #isLeased = false;
-  /** The agent was told that another process reads the inbox: a call up to this time takes it. */
-  #takesOverUntil = Number.NEGATIVE_INFINITY;
   /** The calls that wait for the next message. */
   readonly #waiters = new Set<PromiseWithResolvers<void>>();
 
@@ -50,9 +46,12 @@ export class Inbox {
     return this.#isLeased;
   }
 
-  /** Takes the inbox, unless it is held already, and returns the connection that holds it. Throws `SignalboxError`. */
-  async lease(signal: CancelSignal): Promise<BrokerClient> {
-    this.#leasing ??= this.#take().catch((thrown) => {
+  /**
+   * Takes the inbox, unless it is held already, and returns the connection that holds it. With `takesOver` it also takes it from another
+   * process of the agent. Throws `SignalboxError`.
+   */
+  async lease(signal: CancelSignal, takesOver = false): Promise<BrokerClient> {
+    this.#leasing ??= this.#take(takesOver).catch((thrown) => {
       this.#leasing = undefined;
       throw thrown;
     });
@@ -140,11 +139,10 @@ export class Inbox {
     return this.checkedOut.waiting().filter((mail) => !expired.includes(mail));
   }
 
-  async #take(): Promise<BrokerClient> {
+  async #take(takesOver: boolean): Promise<BrokerClient> {
     const { main, consumerId } = this.#deps;
     const client = await main.client(this.#stop.signal);
-    if (this.#deps.now() > this.#takesOverUntil) await this.#refuseToTakeOver(client);
-    this.#takesOverUntil = Number.NEGATIVE_INFINITY;
+    if (!takesOver) await requireFreeInbox(client);
     const subscription = await client.subscribe({
       window: inboxWindow,
       ...(consumerId !== undefined && { consumerId }),
@@ -154,25 +152,10 @@ export class Inbox {
     void this.#receiveAll(client, subscription).then((lost) => {
       this.#isLeased = false;
       this.#leasing = undefined;
-      if (lost instanceof SignalboxError && lost.code === 'taken_over') this.#mayTakeOver();
       this.checkedOut.leaseEnded();
       for (const waiter of this.#waiters) waiter.reject(lost);
     });
     return client;
-  }
-
-  /** Leaves the inbox to another process that reads it. The agent is told, and takes it if it calls again. */
-  async #refuseToTakeOver(client: BrokerClient): Promise<void> {
-    try {
-      await requireFreeInbox(client);
-    } catch (thrown) {
-      if (thrown instanceof SignalboxError && thrown.code === 'inbox_in_use') this.#mayTakeOver();
-      throw thrown;
-    }
-  }
-
-  #mayTakeOver(): void {
-    this.#takesOverUntil = this.#deps.now() + this.#deps.secondCallMs;
   }
 
   /** Receives messages. Resolves when the lease is lost, with the reason: `taken_over`, or why the connection ended. */
