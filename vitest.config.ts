@@ -49,11 +49,7 @@ export default defineConfig({
     // Six workers that load much: a young generation of this size from the start saves them an eighth of their processor time.
     execArgv: ['--conditions=@signalbox/source', '--min-semi-space-size=16'],
     allowOnly: false,
-    globalSetup: [
-      'test/support/own-home.ts',
-      'test/support/bundles.ts',
-      'test/support/postgres/one-server.ts',
-    ],
+    globalSetup: ['test/support/own-home.ts', 'test/support/postgres/one-server.ts'],
     setupFiles: ['test/support/before-each-file.ts'],
     expect: { requireAssertions: true, poll: { timeout: 30_000 } },
     // Only a guard against hanging: on a busy shared machine a test may be slow without being wrong.

@@ -24,7 +24,7 @@ const input = {
   ...besides,
   ...Object.fromEntries(modules.map(({ name, source }) => [fileOf(name), source])),
 };
-const files = await bundledFiles({ root, input, dir: join(bundles, 'build'), format: 'esm' });
+const files = await bundledFiles({ root, input, format: 'esm' });
 mkdirSync(folder, { recursive: true });
 // The broker reads its version two levels above its modules.
 copyFileSync(join(root, 'packages/broker/package.json'), join(folder, 'package.json'));

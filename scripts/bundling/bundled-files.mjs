@@ -30,9 +30,9 @@ export async function bundledFiles({ root, input, dir, format }) {
   });
   const { output } = await bundle.generate({
     format,
-    dir,
+    ...(dir !== undefined && { dir }),
     // Node reads the maps only with --enable-source-maps. The sources lie in the checkout, so the maps leave them out.
-    sourcemap: true,
+    sourcemap: dir !== undefined,
     sourcemapExcludeSources: true,
     // One character beyond Latin-1 makes V8 keep the whole file with two bytes a character, in each process.
     comments: false,

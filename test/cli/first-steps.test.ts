@@ -1,3 +1,4 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { queryOrchestrator } from '@signalbox/client/operator';
@@ -10,6 +11,41 @@ beforeAll(async () => {
   shared = await startWorkspace(everythingText);
 });
 afterAll(() => shared?.[Symbol.asyncDispose]());
+
+test('History shows a request, the tool call it caused and the answer as one group, in that order.', async () => {
+  const operator = ['--config', 'signalbox.yaml'];
+  const history = async (...args: string[]) =>
+    jsonOf(await shared.run(['history', '--json', ...operator, ...args])) as {
+      groups: { correlation_id: string; entries: Record<string, unknown>[] }[];
+    };
+  const researcher = await shared.agent('researcher-1', 'researcher');
+  const echo = ['tools', 'call', 'mcp_everything__echo', '{"message":"for the record"}'];
+  expect((await shared.run(echo, researcher.env)).code).toBe(0);
+  const sent = await shared.run(['send', 'researcher-1', 'a note', '--id', 'note-1'], researcher.env);
+  expect(sent.code).toBe(0);
+  const { groups } = await history('--since', '10m', '--agent', 'researcher-1');
+  const shapes = groups.map(({ entries }) => entries.map(({ what, kind, tool }) => [what, kind ?? tool]));
+  expect(shapes).toContainEqual([
+    ['message', 'mcp_request'],
+    ['call', 'mcp_everything__echo'],
+    ['message', 'mcp_reply'],
+  ]);
+  expect(shapes).toContainEqual([['message', 'note']]);
+  const note = await history('--correlation', 'note-1');
+  expect(note.groups).toMatchObject([{ correlation_id: 'note-1', entries: [{ id: 'note-1' }] }]);
+  const newest = await shared.run(['history', '--limit', '1', ...operator]);
+  expect(newest.stdout).toContain('note-1');
+  expect(newest.stdout).toContain('1 message shown, and there is more before');
+  expect(JSON.stringify(groups)).not.toContain('for the record');
+
+  const table = await shared.run(['history', ...operator]);
+  expect(table).toMatchObject({ code: 0, stderr: '' });
+  expect(table.stdout).toMatch(/^TIME +FROM +TO +WHAT +OUTCOME +ID$/m);
+  expect(table.stdout).toMatch(/^\S+Z +researcher-1 +everything +call everything:echo +ok/m);
+  expect(table.stdout).not.toContain('mcp_request');
+  const whole = await shared.run(['history', '-v', ...operator]);
+  expect(whole.stdout).toMatch(/^ +\+[\d.]+ m?s +researcher-1 +everything +call everything:echo +ok/m);
+});
 
 /** The configuration with one server, and two patterns with typos. */
 function mistyped(): string {
@@ -103,6 +139,57 @@ test('A command says that it is about another system, that a label has no server
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(says) });
     expect(refused.stderr).not.toContain(whole.slice(10, 30));
   }
+});
+
+test('A worker with a broken token file ends at once, with the file and the cure, and prints nothing of the token.', async () => {
+  const run = (...args: string[]) => shared.run(args);
+  await run('token', 'issue', '--agent', 'rhea', '--role', 'researcher', '--out', 'rhea.token');
+  const file = join(shared.directory, 'rhea.token');
+  const whole = readFileSync(file, 'utf8');
+  const secret = whole.slice(whole.indexOf('~') + 1, whole.indexOf('\n'));
+  const broken = {
+    'is empty': '',
+    'is cut in its second line': whole.slice(0, -5),
+    'is cut: 9 of the 43 characters': whole.slice(0, whole.indexOf('\n') - 9),
+    'is no text': Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 1, 0xff, 0xfe]),
+    'holds several tokens': `${whole}${whole}`,
+  };
+  const inbox = ['inbox', '--token-file', 'rhea.token'];
+  // It would wait for a broker for longer than the test may take.
+  const worker = ['worker', 'mcp', '--wait', '10m', '--token-file', 'rhea.token'];
+  for (const [at, [fault, text]] of Object.entries(broken).entries()) {
+    writeFileSync(file, text);
+    // A worker is a process, and reads the file as other commands do.
+    const { code, stdout, stderr } = await run(...(at < 2 ? worker : inbox));
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(`the token file rhea.token ${fault}`);
+    expect(stderr).toContain('token issue --agent NAME --role ROLE --out rhea.token --force');
+    expect(stderr).not.toContain(secret.slice(0, 8));
+  }
+  writeFileSync(file, whole.replaceAll('\n', '\r\n'));
+  expect((await run(...inbox)).stdout).toBe('no messages are waiting for rhea\n');
+  rmSync(file);
+  mkdirSync(file);
+  expect((await run(...worker)).stderr).toContain('the token file rhea.token is a folder\n');
+});
+
+test('An operator who misspells an agent is told so, and an agent without anything has an empty list.', async () => {
+  const run = (...args: string[]) => shared.run(args);
+  await run('token', 'issue', '--agent', 'iris', '--role', 'researcher', '--out', 'iris.token');
+  const about = (agent: string) => [
+    ['inbox', '--of', agent],
+    ['history', '--agent', agent],
+    ['dead', '--inbox', agent],
+    ['dead', 'retry', '--inbox', agent],
+  ];
+  for (const words of about('irsi')) {
+    const { code, stdout, stderr } = await run(...words);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain("no agent 'irsi' has a token or ever connected (did you mean 'iris'?)");
+  }
+  for (const words of about('iris')) expect(await run(...words)).toMatchObject({ code: 0 });
+  const kinds = await run('audit', 'calls');
+  expect(kinds).toMatchObject({ code: 2, stderr: expect.stringContaining("(did you mean 'call'?)") });
 });
 
 test('An empty configuration is right for a new system, and wrong for the one that runs with roles.', async () => {

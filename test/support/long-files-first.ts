@@ -21,7 +21,6 @@ const longFiles = [
   'test/store/sqlite-inbox-store.test.ts',
   'test/model/store-model.test.ts',
   'test/faults/kill-campaign.test.ts',
-  'test/cli/up.test.ts',
   'test/cli/down.test.ts',
   'test/cli/operating.test.ts',
   'test/worker/http-face-process.test.ts',

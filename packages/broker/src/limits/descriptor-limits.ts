@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+
 /** The numbers of connections that a broker accepts. */
 export interface ConnectionNumbers {
   total: number;
@@ -26,14 +28,27 @@ export function connectionsWithin(wanted: ConnectionNumbers, openFiles: number):
  * system has no such limit, returns `Infinity`.
  */
 export function openFileLimit(): number {
+  const soft = Number(process.platform === 'linux' ? limitFromProc() : limitFromReport());
+  return Number.isFinite(soft) ? soft : Number.POSITIVE_INFINITY;
+}
+
+/** A report takes a hundred times as long as this file, which a container without `/proc` lacks. */
+function limitFromProc(): number | string | undefined {
+  try {
+    return /^Max open files +(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
+  } catch {
+    return limitFromReport();
+  }
+}
+
+function limitFromReport(): number | string | undefined {
   // Collecting the names of the machine's networks would take long.
   const report = process.report as typeof process.report & { excludeNetwork: boolean };
   const { excludeNetwork } = report;
   report.excludeNetwork = true;
   try {
     const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft: number | string } } };
-    const soft = Number(userLimits?.open_files?.soft);
-    return Number.isFinite(soft) ? soft : Number.POSITIVE_INFINITY;
+    return userLimits?.open_files?.soft;
   } finally {
     report.excludeNetwork = excludeNetwork;
   }
