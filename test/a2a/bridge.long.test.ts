@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -12,7 +12,7 @@ import { startTestBroker, tempDir, testAuthority } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { a2aClient, answerOf, escapedPost, message, send, sending } from '../support/a2a/a2a-client.ts';
 import { type A2aStage, type Served, startA2aStage } from '../support/a2a/a2a-stage.ts';
-import { cleanEnv, type Daemon, signalboxArgv, startDaemon } from '../support/cli/command-line.ts';
+import { cleanEnv, type Daemon, signalbox, signalboxArgv, startDaemon } from '../support/cli/command-line.ts';
 
 /** Kills a child of `up` the hard way, and waits until another one has its place. */
 async function killPart(stage: A2aStage, part: 'broker' | 'a2a'): Promise<void> {
@@ -296,10 +296,7 @@ test('With a certificate the bridge speaks https under the name that clients use
   for (const [name, pem] of Object.entries({ 'a2a.pem': pair.cert, 'a2a.key': pair.key }))
     await writeFile(join(stage.directory, name), pem, { mode: 0o600 });
   const open = { listen: '0.0.0.0:0' };
-  await using refused = await stage.bridge({}, open);
-  expect(refused.ready).toMatchObject({
-    error: { code: 'insecure_listen', message: expect.stringContaining('a2a.tls') },
-  });
+  await expect(stage.bridge({}, open)).rejects.toThrow(/"insecure_listen".*a2a\.tls/);
   const tls = { cert: 'a2a.pem', key: 'a2a.key' };
   await using bridge = await stage.bridge({}, { ...open, tls, url: 'https://agents.example' });
   const { origin, agents } = bridge.ready as { origin: string; agents: Record<string, string> };
@@ -392,4 +389,34 @@ test('A bridge that was down for 15 minutes, while its caller stayed away, has t
   const client = await a2aClient(again.urls.rosa!, token);
   expect(answerOf(await send(client, sent))).toBe('late');
   expect(asked).toHaveLength(1);
+});
+
+test('A backup that is made while everything runs has the tasks: after a restore an ended one can be read, and an open one is answered, once.', async () => {
+  await using stage = await startA2aStage();
+  const token = await stage.token('caller');
+  const client = await a2aClient(stage.ready.a2a.agents.rosa!, token);
+  const first = await stage.serve('rosa');
+  const ended = await send(client, message('before the backup', { contextId: 'c' }));
+  expect(answerOf(ended)).toBe('heard: before the backup');
+  await first[Symbol.asyncDispose]();
+  const open = message('open at the backup', { contextId: 'c' });
+  const { id } = await send(client, open, { returnImmediately: true });
+  const command = (...args: string[]) => signalbox(args, { cwd: stage.directory });
+  const made = await command('backup', 'copy');
+  expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ {2}a2a\.db +\d+$/m) });
+  expect((await command('backup', 'verify', 'copy')).stdout).toMatch(/^ {2}2 tasks of A2A clients$/m);
+  await stage.up[Symbol.asyncDispose]();
+  await rename(join(stage.directory, 'state'), join(stage.directory, 'lost'));
+  const restored = await command('restore', 'copy', '--data', 'state');
+  expect(restored).toMatchObject({ code: 0, stdout: expect.stringContaining('2 tasks of A2A clients') });
+  await using up = await startDaemon(['up', '--config', 'signalbox.yaml', '--no-face'], {
+    cwd: stage.directory,
+  });
+  const { a2a } = up.ready as A2aStage['ready'];
+  const again = await a2aClient(a2a.agents.rosa!, token);
+  expect(await again.getTask({ id: ended.id, tenant: '' })).toEqual(ended);
+  await using rosa = await stage.serve('rosa');
+  expect(answerOf(await send(again, open))).toBe('heard: open at the backup');
+  expect((await again.getTask({ id, tenant: '' })).status?.state).toBe(TaskState.TASK_STATE_COMPLETED);
+  expect(await rosa.runs()).toEqual(['before the backup', 'open at the backup']);
 });

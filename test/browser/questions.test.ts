@@ -106,9 +106,16 @@ test('Of two operators who answer in the conversation at the same moment one doe
   await using operator = await here.stack.client('operator', 'operator');
   const { messages } = await readHistory(operator, { since: 0, agent: 'rosa', limit: 100 });
   expect(messages.filter(({ kind }) => kind === 'reply')).toMatchObject([{ from_agent: winner }]);
-  const { entries } = await readAudit(operator, { since: 0, kinds: ['change'], limit: 1000 });
-  expect(entries.filter(({ code }) => code === 'request_answered')).toMatchObject([
+  const audited = async (kind: 'change' | 'read', wanted: string) =>
+    (await readAudit(operator, { since: 0, kinds: [kind], limit: 1000 })).entries.filter(
+      ({ code }) => code === wanted,
+    );
+  expect(await audited('change', 'request_answered')).toMatchObject([
     { agent: winner, name: 'operator.bob' },
+  ]);
+  // The list of what needs attention reads no body; only Alice has opened what somebody else was asked.
+  expect(await audited('read', 'inbox_read')).toMatchObject([
+    { agent: 'operator.alice', name: 'operator.bob', detail: '1 messages' },
   ]);
 });
 

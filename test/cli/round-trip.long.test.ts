@@ -386,3 +386,28 @@ test('A tool that the role may not use is refused with 77; arguments that are no
   const bad = await workspace.run(['tools', 'call', 'mcp_everything__echo', '[1]'], researcher.env);
   expect(bad).toMatchObject({ code: 2, stderr: expect.stringContaining('must be a JSON object') });
 });
+
+test('What would be cut, told to nobody or ignored is refused before anything happens.', async () => {
+  const long = '--timeout: this broker keeps messages for at most 30 d';
+  const start = ['worker', 'run', '--config', 'signalbox.yaml', '--agent', 'zed', '--role', 'researcher'];
+  const cases: [string[], string, Record<string, string>?][] = [
+    [['send', 'researcher-1', 'hi', '--ttl', '400d'], '--ttl: this broker keeps messages for at most 30 d'],
+    [['ask', 'researcher-1', 'hi', '--timeout', '31d'], long],
+    [['tools', 'call', 'everything:echo', '--timeout', '31d'], long, researcher.env],
+    [[...start, '--parent', 'reseacher-1', '--', 'cat'], "did you mean 'researcher-1'?"],
+    [['worker', 'run', '--parent', 'researcher-1', '--', 'cat'], "'researcher-1' has one", researcher.env],
+    [[...start, '--keep-mcp', '--', 'cat'], "--keep-mcp changes nothing for 'cat': it is for claude"],
+    [[...start, '--no-inject', '--keep-mcp', '--', 'cat'], '--keep-mcp changes nothing with --no-inject'],
+    [
+      [...start, '--approve-workspace-servers', '--', 'cat'],
+      "--approve-workspace-servers changes nothing for 'cat': it is for cursor-agent",
+    ],
+  ];
+  for (const [argv, said, env] of cases) {
+    const { code, stderr } = await workspace.run(argv, env);
+    expect([argv, code, stderr]).toEqual([argv, 2, expect.stringContaining(said)]);
+  }
+  await using operator = await workspace.operator();
+  expect((await operator.listConnected()).map(({ agent }) => agent)).not.toContain('zed');
+  expect(await operator.peek({ address: 'researcher-1' })).toEqual([]);
+});

@@ -32,11 +32,13 @@ test('An inbox larger than one answer of the broker is shown to its end, or says
 });
 
 test.each([
-  { args: ['send', '', 'hi'], says: "'' is not an address" },
-  { args: ['send', 'Walt!', 'hi'], says: "'Walt!' is not an address" },
+  { args: ['send', '', 'hi'], says: "argument 'to' can't be ''" },
+  { args: ['send', 'Walt!', 'hi'], says: "argument 'to' can't be 'Walt!'" },
   { args: ['send', 'walt', 'hi', '--kind', 'No Kind'], says: "--kind 'No Kind' must be lower-case" },
   { args: ['send', 'walt', 'hi', '--id', 'a b'], says: "--id 'a b' must be 1 to 64 printable" },
   { args: ['send', 'walt', 'hi', '--reply-to', 'ü'], says: "--reply-to 'ü' must be 1 to 64 printable" },
+  { args: ['send', 'walt', 'hi', '--of', 'operator'], says: '--of says who was asked' },
+  { args: ['send', 'walt', 'hi', '--reply-to', 'q', '--of', 'rosa'], says: "--of 'rosa' is no operator" },
   { args: ['ask', 'walt', 'hi', '--timeout', '-1'], says: 'Write it like 500ms' },
   { args: ['ask', 'walt', 'hi', '--timeout', '1e9d'], says: 'Write it like 500ms' },
   { args: ['tools', 'call', 'x', 'null'], says: 'the arguments must be a JSON object' },

@@ -55,7 +55,7 @@ test('A call is cancelled, and its result read, with what the orchestrator says 
     state: 'finished',
     reply: { result: { structuredContent: { text: 'x' } } },
   });
-  expect(await mine.post('calls/cancel', { agent: 'bea', id: 'nothing' })).toMatchObject({ status: 400 });
+  expect(await mine.post('calls/cancel', { agent: 'bea', id: 'nothing' })).toMatchObject({ status: 404 });
   const explanation = await mine.get('explain?role=builder&tool=mcp_counter__echo&arguments={"text":"x"}');
   expect(jsonOf(explanation)).toEqual(explained('approval', { verdict: 'passes' }));
 });

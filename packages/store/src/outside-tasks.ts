@@ -9,4 +9,8 @@ export {
   type OutsideTaskState,
   type OutsideTasks,
 } from './outside-tasks/outside-tasks.ts';
-export { openSqliteOutsideTasks } from './sqlite/outside-tasks/sqlite-outside-tasks.ts';
+export {
+  openSqliteOutsideTasks,
+  resendRestoredTasks,
+  verifyOutsideTasks,
+} from './sqlite/outside-tasks/sqlite-outside-tasks.ts';

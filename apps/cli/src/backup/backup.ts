@@ -53,7 +53,7 @@ export async function makeBackup(directory: string, flags: BackupFlags): Promise
     ...tableLines(['FILE', 'BYTES'], rows).map((line) => `  ${line}`),
     ...(reason === undefined ? [] : ['', `Without the journal: ${reason}.`, noJournal]),
     '',
-    'Not in it: signalbox.yaml and the files that it names, tasks of A2A clients, sign-ins to MCP servers, and the texts of tokens.',
+    'Not in it: signalbox.yaml and the files that it names, sign-ins to MCP servers, and the texts of tokens.',
     'Next: read it back',
     `  ${shellWords('signalbox', 'backup', 'verify', path)}`,
   );

@@ -32,10 +32,11 @@ export async function verify(directory: string, flags: VerifyFlags): Promise<voi
 
 /** Writes what a backup holds for people. */
 export function contentLines(contents: BackupContents): string[] {
-  const { messages, dead_letters, tokens, agents, audit_rows, calls } = contents;
+  const { messages, dead_letters, tokens, agents, audit_rows, calls, a2a_tasks } = contents;
   return [
     `${count(messages, 'message')} (settled ones without their bodies, unless these are kept), ${count(dead_letters, 'dead letter')}`,
     `${count(tokens, 'token')}, ${count(agents, 'agent')} that connected, ${count(audit_rows, 'row')} of the audit log`,
     calls === undefined ? 'no journal' : `a journal with ${count(calls, 'call')}`,
+    ...(a2a_tasks === undefined ? [] : [`${count(a2a_tasks, 'task')} of A2A clients`]),
   ];
 }

@@ -3,6 +3,7 @@ import { readTokenFile } from '@signalbox/daemon/token-file';
 import { issuerOfToken, SignalboxError } from '@signalbox/protocol';
 import { parseBrokerAddresses } from '@signalbox/protocol/internal';
 import { ownTracing } from '../process/tracing.ts';
+import { formatDuration } from '../terminal/duration.ts';
 import { count, printNotes } from '../terminal/output.ts';
 import { replacing, supplyText } from '../token/token-expiry.ts';
 import {
@@ -63,6 +64,17 @@ async function changedText({
   const agents = new Set(connected?.flatMap(({ agent }) => (agent === 'operator' ? [] : [agent])));
   const few = agents.size <= 5 ? `: ${[...agents].sort().join(', ')}` : '';
   return `On the broker ${dataDir === undefined ? `at ${url}` : `of ${dataDir}`}${connected ? ` (${count(agents.size, 'agent')} connected${agents.size > 0 ? few : ''})` : ''}`;
+}
+
+/** Refuses a time for which the broker keeps no message: it would cut it. */
+export function requireLifetime({ welcome }: BrokerClient, option: string, ms: number | undefined): void {
+  const longest = welcome.limits.message?.ttlMs;
+  if (ms === undefined || longest === undefined || ms <= longest) return;
+  throw new SignalboxError(
+    'usage',
+    `${option}: this broker keeps messages for at most ${formatDuration(longest)}`,
+    { details: { hint: 'give a shorter time, or raise broker.limits.message.ttlMs' } },
+  );
 }
 
 /** Returns an address that no other client of the agent has; the agent's own where it can have no other. */

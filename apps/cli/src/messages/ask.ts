@@ -1,6 +1,6 @@
 import { outcomeError } from '@signalbox/client/operator/internal';
 import { isJsonObject, SignalboxError } from '@signalbox/protocol';
-import { withClient } from '../connection/connected-client.ts';
+import { requireLifetime, withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { untilText } from '../terminal/duration.ts';
@@ -32,6 +32,7 @@ export async function ask(to: string, argument: string, flags: AskFlags): Promis
   const question = await textArgument(argument);
   const { outcome, waiting, progress } = await withClient(flags, async (connected) => {
     const { client, waits } = connected;
+    requireLifetime(client, '--timeout', flags.timeout);
     using withdrawal = withdrawOnSignal();
     const before = await whyWaiting(client, to);
     if (!flags.json) tell(whyWaitingLines(to, before, Date.now()));

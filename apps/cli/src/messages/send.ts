@@ -9,7 +9,7 @@ import {
   type Message,
   SignalboxError,
 } from '@signalbox/protocol';
-import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
+import { type ConnectedClient, requireLifetime, withClient } from '../connection/connected-client.ts';
 import { type ConnectionFlags, sameConnection } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, printJson, printLines, printNotes } from '../terminal/output.ts';
@@ -49,6 +49,7 @@ export async function send(to: string, argument: string, flags: SendFlags): Prom
   const body = await textArgument(argument);
   const kind = flags.kind ?? (flags.replyTo === undefined ? 'note' : 'reply');
   const deliver = async ({ client }: ConnectedClient) => {
+    requireLifetime(client, '--ttl', flags.ttl);
     const question = kind === 'reply' ? await questionOf(client, to, flags) : undefined;
     // The agent that asked may have several addresses.
     const address = to.includes('#') ? to : (question?.from.address ?? to);

@@ -12,7 +12,7 @@ import {
   toProxiedResult,
   withDataAsText,
 } from '@signalbox/protocol';
-import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
+import { type ConnectedClient, requireLifetime, withClient } from '../connection/connected-client.ts';
 import { sameConnection } from '../connection/connection.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { textArgument } from '../messages/text-argument.ts';
@@ -57,6 +57,7 @@ export async function callTool(name: string, text: string, flags: ToolsCallFlags
   const args = toolArguments(await textArgument(text));
   const id = newMessageId();
   const result = await withClient(flags, async (connected) => {
+    requireLifetime(connected.client, '--timeout', timeout);
     try {
       using withdrawal = withdrawOnSignal();
       const { signal } = withdrawal;

@@ -1,10 +1,10 @@
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type AdminParams, type BackupManifest, backupFiles, messageOf } from '@signalbox/protocol';
 import { within } from '@signalbox/serving';
 import { writeWhole } from '@signalbox/serving/whole-files';
 import { copyDatabase, describeFile, syncFile } from '@signalbox/store/internal';
-import { brokerFiles } from '../broker-files.ts';
 import { type BackupDirectory, BackupError } from './backup-directory.ts';
 
 /** The progress of a backup. */
@@ -26,8 +26,11 @@ export interface BackupFacts {
   beganAt: number;
 }
 
-/** The broker's databases in the order in which they are copied. */
-const databases = ['messages', 'tokens', 'audit'] as const;
+/**
+ * The databases of the data directory in the order in which they are copied. Tasks of callers from outside come after the messages that ask
+ * for them: a restore has messages sent that the broker lacks. A directory without such callers has no file of them.
+ */
+const databases = ['messages', 'tokens', 'audit', 'outsideTasks'] as const;
 const waitMs = 1000;
 
 /** A running backup. It begins to copy the broker's files when it is made. */
@@ -87,9 +90,10 @@ export class RunningBackup {
     const files = [];
     for (const name of databases) {
       const order = {
-        source: brokerFiles(this.#facts.dataDir)[name],
+        source: join(this.#facts.dataDir, backupFiles[name]),
         target: join(this.directory.path, backupFiles[name]),
       };
+      if (name === 'outsideTasks' && !existsSync(order.source)) continue;
       const copied = await copyDatabase(order, {
         signal: this.#abort.signal,
         onProgress: (progress) => {

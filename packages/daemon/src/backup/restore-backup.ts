@@ -1,7 +1,6 @@
 import { constants } from 'node:fs';
 import { chmod, copyFile, mkdir, readdir, realpath, rename, rm, rmdir } from 'node:fs/promises';
 import { basename, join, resolve, sep } from 'node:path';
-import { brokerFiles } from '@signalbox/broker/files';
 import { type AuditEventCode, backupFiles, messageOf, SignalboxError } from '@signalbox/protocol';
 import { openSqliteAuditLog } from '@signalbox/store';
 import {
@@ -11,7 +10,8 @@ import {
   lockDataDirectory,
   syncFile,
 } from '@signalbox/store/internal';
-import { orchestratorFiles, restoringFolder } from '../data-directory/data-directory.ts';
+import { resendRestoredTasks } from '@signalbox/store/outside-tasks';
+import { restoringFolder } from '../data-directory/data-directory.ts';
 import { type BackupContents, verifyBackup } from './verify-backup.ts';
 
 /** The backup to restore, and the target directory. */
@@ -37,7 +37,7 @@ export interface RestoredBackup {
 }
 
 /** The files in the order in which they are put into place. The messages come last, because a directory without them is not complete. */
-const order = ['tokens', 'audit', 'journal', 'messages'] as const;
+const order = ['tokens', 'audit', 'journal', 'outsideTasks', 'messages'] as const;
 
 /** The names of entries that count as none: those of an empty file system, and those that the lock makes. */
 const ignored = ['lost+found', 'lock.db', 'lock.db-journal', 'holder.json'];
@@ -109,7 +109,6 @@ async function putFiles(
   { revokeTokens, now }: Pick<RestoreOptions, 'revokeTokens' | 'now'>,
 ): Promise<Pick<RestoredBackup, 'brokerId' | 'tokens'>> {
   const staging = join(dataDir, restoringFolder);
-  const places = { ...brokerFiles(dataDir), journal: orchestratorFiles(dataDir).journal };
   const staged = (name: keyof typeof backupFiles): string => join(staging, backupFiles[name]);
   const placed: string[] = [];
   await mkdir(staging, { mode: 0o700 });
@@ -122,8 +121,9 @@ async function putFiles(
     const tokens = dropRestoredTokens(staged('tokens'), { all: revokeTokens });
     await recordRestore(staged('audit'), tokens, now);
     if (names.includes('journal')) disownRestoredJournal(staged('journal'), now);
+    if (names.includes('outsideTasks')) resendRestoredTasks(staged('outsideTasks'));
     for (const name of names) await syncFile(staged(name));
-    const moves = names.map((name) => [staged(name), places[name]] as const);
+    const moves = names.map((name) => [staged(name), join(dataDir, backupFiles[name])] as const);
     for (const [from, to] of [[mark, join(dataDir, basename(mark))] as const, ...moves]) {
       await rename(from, to);
       placed.push(to);

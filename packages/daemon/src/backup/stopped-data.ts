@@ -8,7 +8,8 @@ import {
   verifyInboxStore,
   verifyTokenStore,
 } from '@signalbox/store/internal';
-import { orchestratorFiles } from '../data-directory/data-directory.ts';
+import { verifyOutsideTasks } from '@signalbox/store/outside-tasks';
+import { orchestratorFiles, outsideTasksFile } from '../data-directory/data-directory.ts';
 import { verifyJournal } from './verify-journal.ts';
 
 /**
@@ -18,7 +19,11 @@ import { verifyJournal } from './verify-journal.ts';
 export async function verifyStoppedData(directory: string): Promise<string[]> {
   using _held = holdStoppedDirectory(directory);
   const { journal } = orchestratorFiles(directory);
-  return [...(await verifyBrokerData(directory)), ...(await problemsOf(journal, verifyJournal))];
+  return [
+    ...(await verifyBrokerData(directory)),
+    ...(await problemsOf(journal, verifyJournal)),
+    ...(await problemsOf(outsideTasksFile(directory), verifyOutsideTasks)),
+  ];
 }
 
 /** Does the same for the databases of the broker alone. The caller keeps brokers off the directory. */

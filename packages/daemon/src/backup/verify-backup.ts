@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type BackupManifest, backupFiles, backupManifestSchema, messageOf } from '@signalbox/protocol';
 import { errnoOf } from '@signalbox/protocol/internal';
 import { describeFile, verifyAuditLog, verifyInboxStore, verifyTokenStore } from '@signalbox/store/internal';
+import { verifyOutsideTasks } from '@signalbox/store/outside-tasks';
 import { verifyJournal } from './verify-journal.ts';
 
 /** The counts of what a backup holds. */
@@ -15,6 +16,8 @@ export interface BackupContents {
   audit_rows: number;
   /** Absent if the backup holds no journal. */
   calls?: number;
+  /** Tasks of clients of A2A; absent if the backup has no file of them. */
+  a2a_tasks?: number;
 }
 
 /** A file of a backup, by name, and what is wrong with it. */
@@ -73,7 +76,7 @@ async function checkFiles(directory: string, { files, journal }: BackupManifest)
   for (const file of journal ? [...required, backupFiles.journal] : required) {
     if (!listed.has(file)) problems.push({ file, problem: 'is not in the manifest' });
   }
-  const known: readonly string[] = [...required, backupFiles.journal];
+  const known: readonly string[] = [...required, backupFiles.journal, backupFiles.outsideTasks];
   for (const { name, bytes, sha256 } of files) {
     // The name decides which file is read, so it must not lead out of the backup.
     if (!known.includes(name)) problems.push({ file: name, problem: 'is no file of a backup' });
@@ -105,7 +108,7 @@ async function checkFile(file: string, bytes: number, sha256: string): Promise<s
 /** Reads everything in the databases. Data that can't be read, or that is another broker's, becomes a problem. */
 async function readContents(
   directory: string,
-  { broker_id, journal }: BackupManifest,
+  { broker_id, journal, files }: BackupManifest,
   problems: BackupProblem[],
 ): Promise<BackupContents | undefined> {
   const read = async <T>(file: string, verify: (file: string) => T): Promise<Awaited<T> | undefined> => {
@@ -120,11 +123,14 @@ async function readContents(
   const tokens = await read(backupFiles.tokens, verifyTokenStore);
   const audit = await read(backupFiles.audit, verifyAuditLog);
   const calls = journal && (await read(backupFiles.journal, verifyJournal));
+  const hasTasks = files.some(({ name }) => name === backupFiles.outsideTasks);
+  const tasks = hasTasks ? await read(backupFiles.outsideTasks, verifyOutsideTasks) : undefined;
   for (const [file, found] of [
     [backupFiles.messages, messages],
     [backupFiles.tokens, tokens],
     [backupFiles.audit, audit],
     [backupFiles.journal, calls],
+    [backupFiles.outsideTasks, tasks],
   ] as const) {
     for (const problem of found?.problems ?? []) problems.push({ file, problem });
   }
@@ -143,5 +149,6 @@ async function readContents(
     agents: tokens.agents,
     audit_rows: audit.rows,
     ...(calls && { calls: calls.calls }),
+    ...(tasks && { a2a_tasks: tasks.tasks }),
   };
 }

@@ -40,8 +40,8 @@ export interface ServerPolicy {
   limits?: Partial<ServerLimits>;
   /**
    * The revisions of MCP to speak: with `legacy`, 2025-11-25 and earlier; with `auto`, the current one if the server
-   * knows it. A stdio server that exits when it is asked for the current one is started once more. Default: `legacy`
-   * for stdio, `auto` for HTTP.
+   * knows it. A stdio server that exits when it is asked for the current one is started once more. Default: `auto` for
+   * HTTP; for stdio, `legacy`, and `auto` if the server refuses that.
    */
   protocol?: 'legacy' | 'auto';
   /**

@@ -1,4 +1,10 @@
-import type { Client, StreamableHTTPClientTransport, Transport } from '@modelcontextprotocol/client';
+import {
+  type Client,
+  ProtocolError,
+  ProtocolErrorCode,
+  type StreamableHTTPClientTransport,
+  type Transport,
+} from '@modelcontextprotocol/client';
 import { SignalboxError, workerFaceCapability } from '@signalbox/protocol';
 import { within } from '@signalbox/serving';
 import type { HttpServerConfig, StdioServerConfig } from '../config/server-config.ts';
@@ -34,6 +40,8 @@ const subscriptionEnded = 'the server ended the stream of change notices';
 export interface KnownServer {
   /** True if it was reached only without the question for its revision, or lists something only then. */
   isLegacy: boolean;
+  /** True if it was configured without `protocol` and refused the revisions up to 2025-11-25. */
+  refusesOlder?: boolean;
   /** Says whether it refuses `ping` in a new session; absent until it has refused one. */
   refusesPing?: boolean;
 }
@@ -66,7 +74,18 @@ export async function connectServer(
   const limits = listLimitsOf(config);
   const transport = new StdioTransport(config, options.process);
   const { known } = options;
-  if (config.protocol !== 'auto') return connectStdio(transport, 'legacy', limits, options);
+  if (config.protocol === 'legacy') return connectStdio(transport, 'legacy', limits, options);
+  if (config.protocol === undefined && !known.refusesOlder) {
+    const began = options.now();
+    try {
+      return await connectStdio(transport, 'legacy', limits, options);
+    } catch (error) {
+      const timeoutMs = options.timeoutMs - (options.now() - began);
+      if (!(error instanceof RevisionRefused) || options.signal.aborted || timeoutMs <= 0) throw error;
+      known.refusesOlder = true;
+      return connectServer(config, { ...options, timeoutMs });
+    }
+  }
   if (known.isLegacy) return againInOlder(known, () => connectStdio(transport, 'legacy', limits, options));
   const began = options.now();
   try {
@@ -77,7 +96,7 @@ export async function connectServer(
     return await connectStdio(transport, 'auto', limits, options, openOlder);
   } catch (error) {
     const leftMs = options.timeoutMs - (options.now() - began);
-    const isFinal = transport.pid === undefined || isOwnFace(error) || leftMs <= 0;
+    const isFinal = transport.pid === undefined || isOwnFace(error) || known.refusesOlder || leftMs <= 0;
     if (options.signal.aborted || isFinal) throw error;
     // A server that is older than the request for the revision may exit on it.
     const second = new StdioTransport(config, options.process);
@@ -123,7 +142,8 @@ async function connectStdio(
     const obstacle = transport.obstacle ?? (isLate ? 'timed_out' : hasEnded ? 'ended' : 'other');
     options.onFailedStart?.({ obstacle, processes, stderrTail: transport.stderrTail() });
     const late = `gave no answer within ${Math.round(options.timeoutMs / 100) / 10} s after its start`;
-    throw new SignalboxError('server_failed', end ?? (isLate ? late : reason), {
+    const Failed = isRevisionRefused(error) ? RevisionRefused : SignalboxError;
+    throw new Failed('server_failed', end ?? (isLate ? late : reason), {
       details: { stderrTail: transport.stderrTail() },
     });
   }
@@ -177,6 +197,13 @@ async function againInOlder(
   const connection = await open();
   known.isLegacy = true;
   return connection;
+}
+
+/** The failed handshake of a server on standard input and output that knows none of the revisions it was asked for. */
+class RevisionRefused extends SignalboxError {}
+
+function isRevisionRefused(error: unknown): boolean {
+  return error instanceof ProtocolError && error.code === ProtocolErrorCode.UnsupportedProtocolVersion;
 }
 
 /** A failed handshake with a server that was reached and that did not refuse our access. */

@@ -5,7 +5,7 @@ import type { Journal } from '@signalbox/store/journal';
 import { keptResultRead } from '../audit/call-events.ts';
 import type { EarlierCalls } from './budget-ledger.ts';
 
-/** The most pages of the audit log that are read, each of 1,000 rows, so that a start takes seconds at most. */
+/** The most pages of 1,000 rows that are read of each kind, so that a start takes seconds at most. */
 const maxPages = 100;
 /** The most calls of the journal that are looked at. */
 const maxJournaled = 10_000;
@@ -35,15 +35,18 @@ export async function readEarlierCalls(
       unreported.set(`${agent} ${requestId}`, { agent, role, agoMs: at - startedAt, calls: 1 });
   }
   const reported: EarlierCalls[] = [];
-  let before: number | undefined = Number.MAX_SAFE_INTEGER;
-  for (let page = 0; before !== undefined && page < maxPages; page++) {
-    const found = await readAuditPage(client, { since, kinds: ['call', 'refusal'] }, before);
-    for (const entry of found.entries) {
-      const calls = countedCalls(entry, at);
-      if (calls) reported.push(calls);
-      unreported.delete(`${entry.agent} ${entry.request_id}`);
+  // Each kind has its own pages, so that many refusals hide no calls that ran.
+  for (const kind of ['call', 'refusal'] as const) {
+    let before: number | undefined = Number.MAX_SAFE_INTEGER;
+    for (let page = 0; before !== undefined && page < maxPages; page++) {
+      const found = await readAuditPage(client, { since, kinds: [kind] }, before);
+      for (const entry of found.entries) {
+        const calls = countedCalls(entry, at);
+        if (calls) reported.push(calls);
+        unreported.delete(`${entry.agent} ${entry.request_id}`);
+      }
+      before = found.first;
     }
-    before = found.first;
   }
   return [...unreported.values(), ...reported];
 }

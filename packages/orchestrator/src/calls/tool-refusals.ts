@@ -56,7 +56,7 @@ export function admit(
     return { refusal: definitionChangedError('tool', name, changed.server, changed.what), isForbidden };
   if (missing) {
     const message = `server '${missing.server}' has not listed its tools yet: ${missing.message}`;
-    const hint = runs ? undefined : 'The call was not made. Try again later, or use another tool.';
+    const hint = runs ? undefined : 'The call was not made. Wait until it has, or use another tool.';
     const { mayHaveRun } = options;
     return {
       refusal: toolCallError('mcp_server_unreachable', message, { mayHaveRun, ...(hint && { hint }) }),

@@ -45,7 +45,8 @@ export class TrackedCall {
   place: ListPlace<TrackedCall> | undefined;
   /** The time of the request, in epoch milliseconds. */
   readonly receivedAt: number;
-  #startedAt: number | undefined;
+  /** The time at which it began to run, in epoch milliseconds. It is a plain field because each unsafe call reads it. */
+  startedAt: number | undefined;
   #server: string | undefined;
   #isRunning = false;
   #isAwaited = false;
@@ -84,7 +85,7 @@ export class TrackedCall {
     this.#request = request;
     this.#requestBytes = request?.bytes;
     this.receivedAt = earlier?.receivedAt ?? deps.now();
-    this.#startedAt = earlier?.startedAt;
+    this.startedAt = earlier?.startedAt;
     this.#server = earlier?.server;
     this.isTask = earlier?.isKept ?? false;
   }
@@ -157,16 +158,11 @@ export class TrackedCall {
     return this.#over.promise;
   }
 
-  /** The time at which it began to run, in epoch milliseconds. */
-  get startedAt(): number | undefined {
-    return this.#startedAt;
-  }
-
   /** Marks the call as running on `server`. */
   running(server: string | undefined): void {
     this.#position = undefined;
     this.#isRunning = true;
-    this.#startedAt = this.#deps.now();
+    this.startedAt = this.#deps.now();
     this.#server = server ?? this.#server;
   }
 
@@ -211,7 +207,7 @@ export class TrackedCall {
       position: state === 'queued' ? this.#position?.() : undefined,
       progress: isActive ? progress : undefined,
       received_at: this.receivedAt,
-      started_at: this.#startedAt,
+      started_at: this.startedAt,
       server: this.#server || undefined,
       finished_at: this.#finishedAt,
       request_bytes: this.#requestBytes,

@@ -324,9 +324,7 @@ export const clientFrameSchemas = {
       sent_at: z
         .number()
         .optional()
-        .describe(
-          'When it was sent, by the clock of the sender. The broker believes a time of the last minute, and else takes its own.',
-        ),
+        .describe('When it was sent, by the clock of its sender, which is believed within the last minute.'),
       events: z.array(auditReportSchema).min(1).max(frameLimits.auditEvents),
     },
   ),

@@ -102,23 +102,26 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Locks the file exclusively. The file is empty as long as nothing else writes into it. */
-function lockFile(file: string): Database.Database {
+/**
+ * Locks the file exclusively until the result is closed, or the process ends. The file is empty as long as nothing else writes into it.
+ * Throws `SQLITE_BUSY` if another process holds the lock after `timeoutMs`, for which it blocks the event loop.
+ */
+export function lockFile(file: string, timeoutMs = 0): Database.Database {
   try {
-    return lockEmptyFile(file);
+    return lockEmptyFile(file, timeoutMs);
   } catch (thrown) {
     if (!isNoDatabase(thrown)) throw thrown;
     // SQLite asks for the lock before it reads, so no process holds the lock. The file is truncated, not replaced: a process that starts at
     // the same time asks for the same lock.
     truncateSync(file);
-    return lockEmptyFile(file);
+    return lockEmptyFile(file, timeoutMs);
   }
 }
 
-function lockEmptyFile(file: string): Database.Database {
+function lockEmptyFile(file: string, timeout = 0): Database.Database {
   let lock: Database.Database | undefined;
   try {
-    lock = new Database(file, { timeout: 0 });
+    lock = new Database(file, { timeout });
     if ((statSync(file).mode & 0o777) !== 0o600) chmodSync(file, 0o600);
     lock.exec('BEGIN EXCLUSIVE');
     return lock;

@@ -148,7 +148,8 @@ export function mailboxTools(executor: McpProxyExecutor, options: MailboxOptions
     sessionEnded: (session) => groups.release(session),
     list: () => shown().map(({ definition }) => definition),
     call(call) {
-      return isShown(call.name) ? toolsByName.get(call.name)?.run(call) : undefined;
+      const tool = toolsByName.get(call.name);
+      return tool && isShown(call.name) ? tool.run(call) : undefined;
     },
     onChanged(listener) {
       let before = shown();

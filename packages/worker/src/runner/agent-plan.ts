@@ -1,6 +1,7 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { SignalboxError } from '@signalbox/protocol';
 import type { FaceCommand, Injection, SystemSettings } from '../agent-clis/injection.ts';
-import { injectionFor, notInjected } from '../agent-clis/injection-table.ts';
+import { clientOf, injectionFor, notInjected } from '../agent-clis/injection-table.ts';
 import type { TurnRef } from '../mailbox/served/turn-messages.ts';
 import { agentVariables } from './child-environment.ts';
 
@@ -83,6 +84,7 @@ export function planAgent(setup: AgentSetup, runDirectory: string): AgentPlan {
     env: seatKey === undefined ? own : { ...own, SIGNALBOX_TOKEN_FILE: seatKeyFile },
   };
   const injects = inject && (acp === undefined || acp.server === 'cli');
+  refuseUseless(injects ? argv[0] : undefined, setup);
   const injection = injects
     ? injectionFor(argv, {
         faceCommand: face,
@@ -108,6 +110,24 @@ export function planAgent(setup: AgentSetup, runDirectory: string): AgentPlan {
     tokenFile,
     ownsTokenFile,
   };
+}
+
+/** The options that change something for some agents only. cline says itself why it keeps none. */
+const optionsOfSome = [
+  { field: 'keepMcp', option: '--keep-mcp', agents: ['claude', 'cline'] },
+  { field: 'approveWorkspaceServers', option: '--approve-workspace-servers', agents: ['cursor-agent'] },
+] as const;
+
+/** Refuses options that would change nothing. `program` is absent if its command line stays as it is. */
+function refuseUseless(program: string | undefined, setup: AgentSetup): void {
+  const client = clientOf(program ?? '');
+  for (const { field, option, agents } of optionsOfSome) {
+    if (!setup[field] || agents.some((one) => one === client)) continue;
+    const where = program === undefined ? 'with --no-inject' : `for '${basename(program)}'`;
+    throw new SignalboxError('usage', `${option} changes nothing ${where}: it is for ${agents[0]}`, {
+      details: { hint: `leave ${option} out` },
+    });
+  }
 }
 
 /** Returns the file in a run directory that holds the messages of a turn. */

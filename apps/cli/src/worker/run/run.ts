@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import type { BrokerClient } from '@signalbox/client';
 import { roleWarning } from '@signalbox/daemon/config/internal';
 import { workspaceRecordsDirectory } from '@signalbox/daemon/data-directory';
 import { isJwt, issuerOfToken, SignalboxError } from '@signalbox/protocol';
@@ -19,6 +20,7 @@ import {
   superviseAgent,
 } from '@signalbox/worker/internal';
 import { namedToken } from '../../connection/connection.ts';
+import { requireKnownAgent } from '../../messages/why-waiting.ts';
 import { startExitDeadline } from '../../process/exit-deadline.ts';
 import { warnAsProcessOne } from '../../process/process-one.ts';
 import { exitCodes } from '../../terminal/exit-codes.ts';
@@ -72,6 +74,7 @@ async function superviseAll(
   const terminal = process.stdin.isTTY && isAlone;
   const onEvent = reportRun({ json: flags.json === true, terminal });
   await using issuer = await openIssuer(identity);
+  await checkParent(issuer, identity, flags);
   const issueToken = issuer
     ? processTokens(issuer, tokenOptions(flags, onEvent))
     : sameToken(() => namedToken(flags, process.env)?.token ?? identity.connection.token);
@@ -121,6 +124,21 @@ async function superviseAll(
   } finally {
     startExitDeadline();
   }
+}
+
+/** Refuses a parent that nobody knows, or where no token is made whose end it could be told of. */
+async function checkParent(
+  client: BrokerClient | undefined,
+  { connection }: RunIdentity,
+  flags: WorkerRunFlags,
+): Promise<void> {
+  if (flags.parent === undefined) return;
+  if (client) return await requireKnownAgent({ client, connection }, flags.parent, flags);
+  throw new SignalboxError(
+    'usage',
+    `--parent is for tokens that are made, and '${connection.agent}' has one`,
+    { details: { hint: "leave --parent out, or use a minting token or the operator's (--config, --data)" } },
+  );
 }
 
 /** Waits for all agents. One that cannot be run at all ends the others: the command line asked for something wrong. */

@@ -77,11 +77,17 @@ export async function readCalls(
   const isWhole = running || since >= Math.max(known_since, oldest) || complete >= limit;
   const { budgets } = known;
   if (isWhole) return { calls: newest(found, limit), known_since, ...(budgets && { budgets }) };
-  const earlier = await auditedCalls(client, orchestrator, query, { calls, wanted: limit - complete });
+  // Each kind has its own pages, so that many refusals hide no calls that ran.
+  const earlier = await Promise.all(
+    (['call', 'refusal'] as const).map((kind) =>
+      auditedCalls(client, orchestrator, query, { calls, wanted: limit - complete, kind }),
+    ),
+  );
+  const searched = Math.max(...earlier.map((one) => one.searched_since ?? 0));
   return {
-    calls: newest([...found, ...earlier.calls], limit),
+    calls: newest([...found, ...earlier.flatMap((one) => one.calls)], limit),
     known_since,
-    ...(earlier.searched_since !== undefined && { searched_since: earlier.searched_since }),
+    ...(searched > 0 && { searched_since: searched }),
   };
 }
 
@@ -150,13 +156,17 @@ async function auditedCalls(
   client: BrokerClient,
   orchestrator: string,
   query: CallQuery,
-  { calls, wanted }: { calls: ReadonlyMap<string, CallRecord>; wanted: number },
+  {
+    calls,
+    wanted,
+    kind,
+  }: { calls: ReadonlyMap<string, CallRecord>; wanted: number; kind: 'call' | 'refusal' },
 ): Promise<Pick<CallList, 'calls' | 'searched_since'>> {
   const found = new Map<string, ListedCall>();
   const { since = 0 } = query;
   let before = Number.MAX_SAFE_INTEGER;
   for (let pages = 1; ; pages++) {
-    const { entries, first } = await readAuditPage(client, { since, kinds: ['call', 'refusal'] }, before);
+    const { entries, first } = await readAuditPage(client, { since, kinds: [kind] }, before);
     for (const entry of entries) {
       const call = entry.reported_by === orchestrator ? callOf(entry) : undefined;
       if (!call || calls.has(keyOf(call)) || found.has(keyOf(call))) continue;

@@ -104,7 +104,7 @@ const policyShape = {
     .enum(['legacy', 'auto'])
     .optional()
     .describe(
-      'auto asks for the current revision first, and in the older way if that fails or lists nothing; default legacy for stdio, auto for http',
+      'auto asks for the current revision first, and in the older way if that fails or lists nothing; default auto for http, and for stdio that refuses legacy',
     ),
   questions: z
     .array(z.enum(questionKinds))

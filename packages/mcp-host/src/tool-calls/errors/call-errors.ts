@@ -70,7 +70,7 @@ export function unreachable(server: string, reason: string, outage?: Outage): To
   if (!outage) {
     return toolCallError('mcp_server_unreachable', what, {
       mayHaveRun: false,
-      hint: 'The call was not made. Try again later, or use another tool.',
+      hint: 'The call was not made. Wait until it is up, or use another tool.',
       causeChain: [reason],
     });
   }
@@ -148,7 +148,7 @@ function refusedCall(
 ): ToolCallError {
   const isPassing = status === 408 || status === 429;
   const hint = isPassing
-    ? 'The server is busy: try again later.'
+    ? 'The server is busy.'
     : status === 401 || status === 403
       ? operatorMustHelp
       : undefined;

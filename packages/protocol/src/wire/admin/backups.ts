@@ -9,6 +9,7 @@ export const backupFiles = {
   tokens: 'tokens.db',
   audit: 'audit.db',
   journal: 'journal.db',
+  outsideTasks: 'a2a.db',
   manifest: 'manifest.json',
   /** Holds the id of a backup that is not finished. */
   unfinished: 'unfinished.json',

@@ -5,7 +5,13 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { NewOutsideTask, OutsideTasks } from '../../outside-tasks/outside-tasks.ts';
-import { openSqliteOutsideTasks, outsideFormat } from './sqlite-outside-tasks.ts';
+import { copyDatabase } from '../backup/copy-database.ts';
+import {
+  openSqliteOutsideTasks,
+  outsideFormat,
+  resendRestoredTasks,
+  verifyOutsideTasks,
+} from './sqlite-outside-tasks.ts';
 
 let folder: string;
 let file: string;
@@ -102,6 +108,23 @@ test('Usage follows what is added, answered and forgotten.', async () => {
   expect([tasks.usage('ann'), tasks.bytes]).toEqual([{ tasks: 1, bytes: 7 }, 7]);
   tasks.remove('one');
   expect([tasks.usage('ann'), tasks.bytes]).toEqual([{ tasks: 0, bytes: 0 }, 0]);
+});
+
+test('A copy of a file in use has its tasks, and a restored one sends the messages of open tasks again.', async () => {
+  const copy = join(folder, 'copy.db');
+  await using tasks = await openSqliteOutsideTasks(file);
+  for (const id of ['open', 'ended']) {
+    await tasks.add(task(id));
+    tasks.change(id, { state: 'working', at: 2 });
+  }
+  tasks.change('ended', { state: 'completed', at: 3, result: '"done"' });
+  await copyDatabase({ source: file, target: copy }, { signal: new AbortController().signal });
+  expect(verifyOutsideTasks(copy)).toEqual({ tasks: 2, problems: [] });
+  resendRestoredTasks(copy);
+  await using restored = await openSqliteOutsideTasks(copy);
+  expect(restored.key).toEqual(tasks.key);
+  expect(restored.unsent('ann')).toEqual(['open']);
+  expect([tasks.unsent('ann'), restored.find('ended')]).toEqual([[], tasks.find('ended')]);
 });
 
 test('One process has the file, and a file of another version is refused.', async () => {

@@ -10,7 +10,8 @@ import type {
   OutsideTasks,
   OutsideUsage,
 } from '../../outside-tasks/outside-tasks.ts';
-import { makeDirectory } from '../data-directory-lock.ts';
+import { readDatabase } from '../backup/read-database.ts';
+import { lockFile, makeDirectory } from '../data-directory-lock.ts';
 import { closeDatabase, isBusy, openFile, toStoreError } from '../database.ts';
 import { shrinkWhileOpen } from '../file-shrinker.ts';
 import { WalSync } from '../wal-sync.ts';
@@ -70,30 +71,55 @@ const sentMs = 20;
 const busyTimeoutMs = 1000;
 
 /**
- * Opens or creates the table. Only its owner can read it, and no other process can open it until it is closed. Rejects with `a2a_running`
- * if one has it open, else with a `StoreError`.
+ * Opens or creates the table. Only its owner can read it, and until it is closed no other process can open it so, but copy it for a backup.
+ * Rejects with `a2a_running` if one has it open, else with a `StoreError`.
  */
 export async function openSqliteOutsideTasks(file: string): Promise<OutsideTasks> {
+  let lock: Database.Database | undefined;
   let db: Database.Database | undefined;
   let log: WalSync | undefined;
   try {
     makeDirectory(dirname(file));
+    // A lock on the table itself would keep out the broker that copies it.
+    lock = lockFile(`${file}.lock`, busyTimeoutMs);
     const synchronous = 'normal';
-    db = openFile({ file, synchronous, ...outsideFormat, busyTimeoutMs, otherVersion, isExclusive: true });
+    db = openFile({ file, synchronous, ...outsideFormat, busyTimeoutMs, otherVersion });
     // By default SQLite syncs the file itself after every few dozen tasks, and everything waits for that.
     db.pragma(`wal_autocheckpoint = ${checkpointPages}`);
     createKey(db);
     log = new WalSync(file);
     await log.sync();
     shrinkWhileOpen(db, file);
-    return new SqliteOutsideTasks(db, log);
+    return new SqliteOutsideTasks(db, log, lock);
   } catch (thrown) {
     await log?.close();
     db?.close();
+    lock?.close();
     if (thrown instanceof SignalboxError) throw thrown;
     if (!isBusy(thrown)) throw toStoreError(thrown, file);
     const message = `${file} is in use by another 'signalbox a2a serve'. Stop that one, or use another data directory`;
     throw new SignalboxError('a2a_running', message, { cause: thrown });
+  }
+}
+
+/** Counts the tasks in a file that no process has open. Throws a `StoreError`. */
+export function verifyOutsideTasks(file: string): { tasks: number; problems: string[] } {
+  return readDatabase(file, outsideFormat, (db, problems) => ({
+    tasks: db.prepare<[], number>(`SELECT count(*) FROM ${tables}`).pluck().get()!,
+    problems,
+  }));
+}
+
+/**
+ * Has the messages of open tasks sent again, since the restored broker may lack those that were sent after its copy. It knows the others by
+ * their ids.
+ */
+export function resendRestoredTasks(file: string): void {
+  const db = openFile({ file, synchronous: 'full', ...outsideFormat, busyTimeoutMs, otherVersion });
+  try {
+    db.exec(`UPDATE task SET is_sent = 0 WHERE state IN ('submitted', 'working')`);
+  } finally {
+    closeDatabase(db);
   }
 }
 
@@ -115,6 +141,7 @@ class SqliteOutsideTasks implements OutsideTasks {
   bytes: number;
   readonly #db: Database.Database;
   readonly #log: WalSync;
+  readonly #lock: Database.Database;
   readonly #statements = new Map<string, Database.Statement<Value[], unknown>>();
   /** Tasks as they are in the file: one that runs is read many times. */
   readonly #recent = new Map<string, OutsideTask>();
@@ -124,9 +151,10 @@ class SqliteOutsideTasks implements OutsideTasks {
   readonly #sent = new Set<string>();
   #noting: NodeJS.Timeout | undefined;
 
-  constructor(db: Database.Database, log: WalSync) {
+  constructor(db: Database.Database, log: WalSync, lock: Database.Database) {
     this.#db = db;
     this.#log = log;
+    this.#lock = lock;
     this.key = db.prepare<[], Buffer>('SELECT key FROM secret').pluck().get()!;
     this.bytes = db.prepare<[], number>('SELECT coalesce(sum(bytes), 0) FROM task').pluck().get()!;
   }
@@ -256,6 +284,7 @@ class SqliteOutsideTasks implements OutsideTasks {
     this.#noteSent();
     await this.#log.close();
     closeDatabase(this.#db);
+    this.#lock.close();
   }
 
   #noteSent(): void {

@@ -276,7 +276,7 @@ export class GroupInbox implements AsyncDisposable {
     });
     const member = await within(this.#joining, joinMs, signal);
     if (member !== late) return member;
-    throw new SignalboxError('timed_out', `the broker did not let the agent into ${this.group}; try again`, {
+    throw new SignalboxError('timed_out', `the broker did not let the agent into ${this.group}`, {
       retryable: true,
     });
   }

@@ -57,7 +57,7 @@ export class Inbox {
     });
     const client = await within(this.#leasing, takeMs, signal);
     if (client !== late) return client;
-    throw new SignalboxError('timed_out', 'the broker did not hand the inbox over; try again', {
+    throw new SignalboxError('timed_out', 'the broker did not hand the inbox over', {
       retryable: true,
     });
   }
