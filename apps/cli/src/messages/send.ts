@@ -76,7 +76,10 @@ export async function send(to: string, argument: string, flags: SendFlags): Prom
   const { receipt, waiting } = await withClient(flags, deliver, { as: 'agent' }).catch((error) => {
     throw withRecipientHint(error, to);
   });
-  if (flags.json) return printJson({ ...receipt, ...(waiting && { waiting }) });
+  if (flags.json) {
+    const { ttlMs, ...rest } = receipt;
+    return printJson({ ...rest, ...(ttlMs !== undefined && { ttl_ms: ttlMs }), ...(waiting && { waiting }) });
+  }
   printLines(...receiptLines(to, receipt, flags), ...dueLines(to, receipt, notBeforeMs, flags));
   const reasons = whyWaitingLines(to, waiting, Date.now());
   if (reasons.length > 0) printNotes(...reasons);
