@@ -11,11 +11,11 @@ import {
   SignalboxError,
   threadOf,
 } from '@signalbox/protocol';
+import { formatDuration } from '@signalbox/protocol/duration';
 import { holdText } from '@signalbox/protocol/internal';
 import { late, within } from '@signalbox/serving';
 import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
 import { type ConnectionFlags, sameConnection } from '../connection/connection.ts';
-import { formatDuration } from '../terminal/duration.ts';
 import { type ExitCode, exitCodes } from '../terminal/exit-codes.ts';
 import {
   count,

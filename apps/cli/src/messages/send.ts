@@ -9,9 +9,9 @@ import {
   type Message,
   SignalboxError,
 } from '@signalbox/protocol';
+import { formatDuration } from '@signalbox/protocol/duration';
 import { type ConnectedClient, requireLifetime, withClient } from '../connection/connected-client.ts';
 import { type ConnectionFlags, sameConnection } from '../connection/connection.ts';
-import { formatDuration } from '../terminal/duration.ts';
 import { count, printJson, printLines, printNotes } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { textArgument } from './text-argument.ts';
