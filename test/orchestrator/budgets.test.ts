@@ -136,6 +136,8 @@ test('what was used of a budget outlives the orchestrator: calls that ran, wrong
     await journal.start({ ...begun, ...who, receivedAt: startedAt, startedAt });
   const token = await tokenOf('orchestrator', 'orchestrator');
   await using client = await connectBroker({ url, token, agent: 'orchestrator' });
+  const refused = { code: 'call_refused', name: count, outcome: 'permission_denied', detail: '' } as const;
+  await client.audit('b9', [{ ...refused, agent: 'rosa', role: 'worker', request_id: 'r9' }]);
   const logged: Record<string, unknown>[] = [];
   const policy = wholePolicy({ budgets, allowlist });
   await using _next = await startOrchestrator({

@@ -43,7 +43,8 @@ export async function readEarlierCalls(
       for (const entry of found.entries) {
         const calls = countedCalls(entry, at);
         if (calls) reported.push(calls);
-        unreported.delete(`${entry.agent} ${entry.request_id}`);
+        // Agents choose the ids of their requests: a refused call with the id of one that ran must not hide it.
+        if (entry.code === 'call_ended') unreported.delete(`${entry.agent} ${entry.request_id}`);
       }
       before = found.first;
     }
