@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { createMcpHandler, Server } from '@modelcontextprotocol/server';
 import { connectBroker } from '@signalbox/client';
 import { readCalls } from '@signalbox/client/operator';
@@ -147,3 +149,75 @@ test('what was used of a budget outlives the orchestrator: calls that ran, wrong
   expect(await callError(rosa, count)).toMatchObject({ code: 'quota_exceeded' });
   expect(logged.filter(({ event }) => event === 'budgets_not_read')).toEqual([]);
 });
+
+test.each([
+  ['reads again what was used if the connection is lost meanwhile', 1, { code: 'quota_exceeded' }, []],
+  [
+    'says so if it could not read what was used, and serves calls',
+    2,
+    undefined,
+    [{ event: 'budgets_not_read', reason: "the connection was lost before the answer to 'admin'" }],
+  ],
+])('an orchestrator that starts %s', async (_, cuts, error, notRead) => {
+  const budgets = { perWorker: perMinute(1) };
+  await using stack = await startJournaledStack({ budgets });
+  const rosa = await stack.client('rosa');
+  expect(await callError(rosa, count)).toBeUndefined();
+  await stack.orchestrator.stop();
+  await using relay = await startRelay(stack.broker.port);
+  const token = await stack.broker.tokenOf('orchestrator', 'orchestrator');
+  await using client = await connectBroker({ url: relay.url, token, agent: 'orchestrator' });
+  const isReady = () => expect.poll(() => client.state.name).toBe('ready');
+  let reads = 0;
+  const { host, journal } = stack;
+  const list = journal.list.bind(journal);
+  Object.assign(journal, {
+    // The calls of the audit log are read next.
+    list: async (options: Parameters<typeof list>[0]) => {
+      const listed = await list(options);
+      await isReady();
+      if (reads++ < cuts) relay.cut();
+      return listed;
+    },
+  });
+  const logged: Record<string, unknown>[] = [];
+  const policy = wholePolicy({ budgets });
+  await using _next = await startOrchestrator({
+    ...{ client, host, journal, policy, log: (event: Record<string, unknown>) => logged.push(event) },
+  });
+  if (error) expect(await callError(rosa, count)).toMatchObject(error);
+  else expect(await callError(rosa, count)).toBeUndefined();
+  expect(reads).toBe(2);
+  expect(logged.filter(({ event }) => event === 'budgets_not_read')).toEqual(notRead);
+});
+
+/** Starts a port in front of a broker's, all of whose connections can be cut. */
+async function startRelay(port: number) {
+  const open = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect(port, '127.0.0.1');
+    near.pipe(far).pipe(near);
+    for (const socket of [near, far]) {
+      open.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        near.destroy();
+        far.destroy();
+      });
+    }
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const cut = () => {
+    for (const socket of open) socket.destroy();
+    open.clear();
+  };
+  return {
+    url: `ws://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    cut,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      cut();
+      await once(server, 'close');
+    },
+  };
+}
