@@ -1,8 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { createMcpHandler, Server } from '@modelcontextprotocol/server';
+import { brokerFiles } from '@signalbox/broker';
 import { connectBroker } from '@signalbox/client';
 import { readCalls } from '@signalbox/client/operator';
 import { RoleToolAllowlist, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
+import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { startEndpoint } from '../support/mcp-host/http-endpoint.ts';
 import { startJournaledStack } from '../support/orchestrator/journaled-stack.ts';
@@ -146,4 +148,31 @@ test('what was used of a budget outlives the orchestrator: calls that ran, wrong
   expect(await uses()).toMatchObject([{ agent: 'rosa', used: 5, calls: 5 }]);
   expect(await callError(rosa, count)).toMatchObject({ code: 'quota_exceeded' });
   expect(logged.filter(({ event }) => event === 'budgets_not_read')).toEqual([]);
+});
+
+test('a part of the audit log that cannot be read hides nothing of the others from budgets', async () => {
+  const budgets = { perWorker: perMinute(5) };
+  await using stack = await startToolStack({ budgets });
+  const operator = await stack.client('operator', 'operator');
+  const rosa = await stack.client('rosa');
+  expect(await callError(rosa, count)).toBeUndefined();
+  expect(await callError(rosa, 'mcp_counter__cuont')).toMatchObject({ code: 'tool_not_found' });
+  await stack.orchestrator.stop();
+  // A read writes the events that wait.
+  await operator.admin('audit', { since: 0 });
+  const { url, dataDir, tokenOf } = stack.broker;
+  const file = new Database(brokerFiles(dataDir).audit);
+  file.prepare('UPDATE audit_refusal SET entry = ?').run('{"reported_by":"orchestrator"}');
+  file.close();
+  const token = await tokenOf('orchestrator', 'orchestrator');
+  await using client = await connectBroker({ url, token, agent: 'orchestrator' });
+  const logged: Record<string, unknown>[] = [];
+  const log = (event: Record<string, unknown>) => logged.push(event);
+  await using _next = await startOrchestrator({
+    ...{ client, host: stack.host, policy: wholePolicy({ budgets }), log },
+  });
+  expect(await readCalls(operator, 'orchestrator', { running: true })).toMatchObject({
+    budgets: [{ agent: 'rosa', used: 1 }],
+  });
+  expect(logged.filter(({ event }) => event === 'budgets_not_read')).toHaveLength(1);
 });
