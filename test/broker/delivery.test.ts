@@ -1,3 +1,4 @@
+import { connectBroker } from '@signalbox/client';
 import {
   connectWire,
   startBrokerProcess,
@@ -223,6 +224,21 @@ describe('delivery', () => {
     bob.send({ type: 'peek', request_id: 'p' });
     expect((await bob.next('peeked')).messages).toEqual([]);
     expect(alice.received.filter((frame) => frame.type === 'delivered')).toEqual([]);
+  });
+
+  it('tells in the receipt which lifetime holds if a longer one was asked for', async () => {
+    await using broker = await startTestBroker({ limits: { message: { ttlMs: 60_000 } } });
+    await using alice = await connectBroker({
+      url: broker.url,
+      agent: 'alice',
+      token: await broker.tokenOf('alice'),
+    });
+    await using bob = await connect(broker, 'bob');
+    const sent = (id: string, ttlMs: number) => alice.deliver({ to: 'bob', kind: 'note', id, ttlMs });
+    expect(await sent('long', 60_001)).toEqual({ id: 'long', duplicate: false, ttlMs: 60_000 });
+    expect(await sent('short', 59_999)).toEqual({ id: 'short', duplicate: false });
+    await subscribe(bob);
+    expect((await bob.next('message', { id: 'long' })).remaining_ms).toBeLessThanOrEqual(60_000);
   });
 
   it('lets an expired message go and keeps its neighbour', async () => {

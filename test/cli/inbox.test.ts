@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { connectBroker } from '@signalbox/client';
 import { startTestBroker, type TestBroker } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cleanEnv, jsonOf, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
-import { agentWith } from '../support/cli/inbox.ts';
+import { agentWith, senderOf } from '../support/cli/inbox.ts';
 
 let broker: TestBroker;
 
@@ -52,6 +53,35 @@ test.each(interruptions)(
     expect(await ivo.waitingIds()).toEqual([`${agent}-1`, `${agent}-2`]);
   },
 );
+
+test('A question that a colleague answers while --take prints it is told as settled, and the rest is taken.', async () => {
+  await using walt = await connectBroker({ ...(await senderOf(broker, 'walt')), agent: 'walt' });
+  const question = { to: 'operator', kind: 'ask', id: 'go-on' };
+  await walt.deliver({ ...question, body: 'x'.repeat(3_000_000) });
+  await walt.deliver({ to: 'operator', kind: 'note', id: 'rest', body: 'rest' });
+  const env = { SIGNALBOX_TOKEN: await broker.operatorToken(), SIGNALBOX_URL: broker.url };
+  const taking = spawn(process.execPath, signalboxArgv(['inbox', '--take']), { env: cleanEnv(env) });
+  const closed = once(taking, 'close');
+  let told = '';
+  taking.stderr.setEncoding('utf8').on('data', (text: string) => {
+    told += text;
+  });
+  // A pipe that nobody empties holds the beginning of the question.
+  await once(taking.stdout, 'data');
+  taking.stdout.pause();
+  const answer = await signalbox(['send', 'walt', 'yes', '--reply-to', 'go-on', '--of', 'operator'], { env });
+  expect(answer.code).toBe(0);
+  let shown = '';
+  taking.stdout.on('data', (text) => {
+    shown += text;
+  });
+  taking.stdout.resume();
+  expect(await closed).toEqual([0, null]);
+  expect(told).toBe(
+    'message go-on does not wait any more: somebody else has answered it, or its sender withdrew it\n',
+  );
+  expect(shown).toContain('2 messages taken.');
+});
 
 async function* eventsOf(child: ChildProcess): AsyncGenerator<[Buffer]> {
   for (;;) yield (await once(child.stdout!, 'data')) as [Buffer];

@@ -47,6 +47,11 @@ test.each([
   ['inbox --take show x', "option '--take' stands before 'show'\n  see: signalbox inbox show --help"],
   ['inbox --of rosa show x', 'write it last, as in: signalbox inbox show … --of <agent>'],
   ['approvals --token-file x show y', "option '--token-file <file>' stands before 'show'"],
+  ['-V', "unknown option '-V' (did you mean '--version'?)"],
+  ['ps rosa', "it takes options only; to act as the agent 'rosa', write --agent rosa; see"],
+  ['inbox rosa', "if 'rosa' is an agent, write --of rosa; see"],
+  ['history rosa', "if 'rosa' is an agent, write --agent rosa; see"],
+  ['backup list', "'list' is no command of signalbox backup\n  a directory of this name is ./list; see"],
   ['send --kind', "option '--kind <kind>' has no value"],
 ])('"%s" is wrong usage, and the answer names ours.', async (line, answer) => {
   const { code, stdout, stderr } = await ran(line.split(' '));

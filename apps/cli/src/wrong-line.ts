@@ -1,5 +1,6 @@
 import { nearestName } from '@signalbox/protocol/internal';
 import type { Command, CommanderError } from 'commander';
+import { connectionHeading } from './command-options.ts';
 
 /** The fault of a refused command line, and what to do. */
 interface Explanation {
@@ -160,19 +161,26 @@ function ownerOf(option: string, { commands }: Command): string | undefined {
 
 /** Returns the options that an unknown one probably means: of the command, and for a group of those below. */
 function meantOptions(word: string, command: Command): string[] {
-  const known = [...new Set(longOptions(command))];
+  const own = ownOptions(command);
+  const known = [...new Set([...own, ...command.commands.flatMap(optionsBelow)])];
   const close = nearest(word, known);
   if (close.length > 0) return close;
-  const start = word.startsWith('--') ? word : `-${word}`;
-  const longer = known.filter((name) => name.startsWith(start));
+  const start = word.startsWith('--') ? word : `-${word.toLowerCase()}`;
+  const [longer = []] = [own, known]
+    .map((names) => names.filter((name) => name.startsWith(start)))
+    .filter((found) => found.length > 0);
   return longer.length > 3 ? [] : longer;
 }
 
-function longOptions(command: Command): string[] {
+function optionsBelow(command: Command): string[] {
+  return [...ownOptions(command), ...command.commands.flatMap(optionsBelow)];
+}
+
+function ownOptions(command: Command): string[] {
   const own = command.createHelp().visibleOptions(command);
   // Two names of one option are a short and a long one to commander, also where both are long.
   const names = own.flatMap(({ short, long }) => [short, long].filter((name) => name?.startsWith('--')));
-  return [...names.flatMap((name) => name ?? []), ...command.commands.flatMap(longOptions)];
+  return names.flatMap((name) => name ?? []);
 }
 
 function nearest(word: string, known: readonly string[]): string[] {
@@ -199,8 +207,13 @@ function excessCure(command: Command): string {
   const [first = ''] = command.args;
   const needless = withoutUsualWord(first);
   if (needless !== undefined) return `${needless}; `;
-  const takesAgent = command.options.some(({ long }) => long === '--agent');
-  return takesAgent ? `if '${first}' is an agent, write --agent ${first}; ` : 'it takes options only; ';
+  const own = command.options.find(
+    ({ long, helpGroupHeading }) =>
+      long === '--of' || (long === '--agent' && helpGroupHeading !== connectionHeading),
+  );
+  if (own) return `if '${first}' is an agent, write ${own.long} ${first}; `;
+  const actsAs = command.options.some(({ long }) => long === '--agent');
+  return `it takes options only; ${actsAs ? `to act as the agent '${first}', write --agent ${first}; ` : ''}`;
 }
 
 /** Writes commander's message in our own form, on one line. */

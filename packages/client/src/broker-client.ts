@@ -254,6 +254,8 @@ export interface Receipt {
   members?: number;
   /** The members for which a `partial` message was not stored, and why. Absent if there are none. */
   refused?: RefusedMember[];
+  /** The lifetime in milliseconds, if it is the longest that the broker gives. A longer one was cut to it. */
+  ttlMs?: number;
 }
 
 /** The id, the time limits and the callbacks of one request. */

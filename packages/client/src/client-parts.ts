@@ -14,7 +14,7 @@ import { RequesterLane } from './lanes/requester-lane.ts';
 import type { ServingLanes } from './lanes/serving-lanes.ts';
 import { BrokerCalls } from './requests/broker-calls.ts';
 import { DeadlineTable } from './requests/deadline-table.ts';
-import { DeliveryTable, type GroupReceipt } from './requests/delivery-table.ts';
+import { DeliveryTable, type ReceiptFacts } from './requests/delivery-table.ts';
 import { RequestTable } from './requests/request-table.ts';
 import { EarlyReplies } from './serving/early-replies.ts';
 import { InboxSubscription } from './serving/inbox-subscription.ts';
@@ -180,7 +180,7 @@ export class ClientParts {
           frame.id,
           frame.duplicate ?? false,
           frame.no_consumer ?? false,
-          groupReceipt(frame),
+          factsOf(frame),
         );
         break;
       case 'cancel':
@@ -251,8 +251,12 @@ export class ClientParts {
   }
 }
 
-/** The facts of a receipt that only messages to groups have. */
-function groupReceipt({ members, refused }: DeliveredFrame): GroupReceipt | undefined {
-  if (members === undefined) return undefined;
-  return { members, ...(refused && { refused }) };
+/** Returns the facts that most receipts do not have; `undefined` if this one has none. */
+function factsOf({ members, refused, ttl_ms: ttlMs }: DeliveredFrame): ReceiptFacts | undefined {
+  if (members === undefined && ttlMs === undefined) return undefined;
+  return {
+    ...(members !== undefined && { members }),
+    ...(refused && { refused }),
+    ...(ttlMs !== undefined && { ttlMs }),
+  };
 }

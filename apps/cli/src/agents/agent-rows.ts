@@ -5,8 +5,8 @@ import {
   type WaitingAgent,
 } from '@signalbox/client/operator';
 import type { ConnectedAgent, Hold } from '@signalbox/protocol';
+import { formatDuration } from '@signalbox/protocol/duration';
 import { bodyText } from '../messages/message-text.ts';
-import { formatDuration } from '../terminal/duration.ts';
 import { oneLine } from '../terminal/output.ts';
 
 /** The number of last columns that are left out on a narrow terminal. */

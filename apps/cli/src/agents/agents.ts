@@ -16,11 +16,11 @@ import {
   operationPermissions,
   permissionsOfRole,
 } from '@signalbox/protocol';
+import { formatDuration } from '@signalbox/protocol/duration';
 import { holdText } from '@signalbox/protocol/internal';
 import { toolLabel } from '@signalbox/protocol/tool-label';
 import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
-import { formatDuration } from '../terminal/duration.ts';
 import { count, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 import { askedRole } from '../token/listed-roles.ts';
 import { agentTable, optionalColumns } from './agent-rows.ts';

@@ -1,5 +1,5 @@
 import type { KeptProcess, ServedTurn } from '@signalbox/client/operator';
-import { formatDuration } from '../terminal/duration.ts';
+import { formatDuration } from '@signalbox/protocol/duration';
 import { oneLine } from '../terminal/output.ts';
 
 /** The longest description of a use of a tool. */

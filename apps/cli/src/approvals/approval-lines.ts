@@ -1,6 +1,6 @@
 import { type Approval, readJson, type StandingApproval } from '@signalbox/protocol';
+import { formatDuration } from '@signalbox/protocol/duration';
 import { toolLabel } from '@signalbox/protocol/tool-label';
-import { formatDuration } from '../terminal/duration.ts';
 import { count, factLines, linesOf, oneLine, tableLines } from '../terminal/output.ts';
 
 const argumentsLength = 60;

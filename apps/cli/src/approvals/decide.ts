@@ -1,9 +1,9 @@
 import { decideApproval } from '@signalbox/client/operator';
 import { type DecideReply, maxStandingMs, minStandingMs, SignalboxError } from '@signalbox/protocol';
+import { formatDuration } from '@signalbox/protocol/duration';
 import { toolLabel } from '@signalbox/protocol/tool-label';
 import { withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
-import { formatDuration } from '../terminal/duration.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printLines, printNotes } from '../terminal/output.ts';
 

@@ -1,12 +1,12 @@
 import { auditRows, readAudit, readAuditChain } from '@signalbox/client/operator';
 import { auditPageSize } from '@signalbox/client/operator/internal';
 import { type AuditEntry, type AuditEntryKind, auditEntryKinds, SignalboxError } from '@signalbox/protocol';
+import { formatElapsed } from '@signalbox/protocol/duration';
 import { suggestion } from '@signalbox/protocol/internal';
 import { toolLabel } from '@signalbox/protocol/tool-label';
 import { AuditChainCheck } from '@signalbox/store/internal';
 import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
-import { formatElapsed } from '../terminal/duration.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { count, instant, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
 import { withToolLabels } from '../tools/tool-name.ts';

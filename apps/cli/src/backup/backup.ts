@@ -16,6 +16,7 @@ import { type Connection, type ConnectionFlags, resolveConnection } from '../con
 import { type OrchestratorFlag, orchestratorOf } from '../connection/orchestrator-request.ts';
 import { printJson, printLines, tableLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
+import { withoutUsualWord } from '../wrong-line.ts';
 
 /** The options of `signalbox backup`. */
 export interface BackupFlags extends ConnectionFlags, OrchestratorFlag {
@@ -27,6 +28,7 @@ type TakenJournal = { journal: BackupJournal; reason?: undefined } | { journal?:
 
 /** Makes a backup and prints what is in it. If the process is ended, the broker removes what was made. */
 export async function makeBackup(directory: string, flags: BackupFlags): Promise<void> {
+  refuseUsualWord(directory);
   const target = absolutePath(directory, await resolveConnection(flags));
   const { begun, manifest, reason } = await withClient(flags, async (connected) => {
     const begun = await beginBackup(connected.client, target);
@@ -61,6 +63,14 @@ export async function makeBackup(directory: string, flags: BackupFlags): Promise
 
 const noJournal =
   'Calls that wait in it and are not safe to repeat end as outcome_unknown, as after every restore.';
+
+/** Refuses a word that is probably meant as a command. */
+function refuseUsualWord(directory: string): void {
+  if (withoutUsualWord(directory) === undefined) return;
+  throw new SignalboxError('usage', `'${directory}' is no command of signalbox backup`, {
+    details: { hint: `a directory of this name is ./${directory}; see: signalbox backup --help` },
+  });
+}
 
 /** The broker writes the directory, so a path is absolute. Only on the broker's own machine is this folder the broker's, too. */
 function absolutePath(directory: string, { dataDir, url }: Connection): string {

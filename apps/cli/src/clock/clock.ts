@@ -1,7 +1,7 @@
 import { acceptClock as accept, type ClockHold, readClock } from '@signalbox/client/operator';
+import { formatDuration } from '@signalbox/protocol/duration';
 import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
-import { formatDuration } from '../terminal/duration.ts';
 import { count, printJson, printLines } from '../terminal/output.ts';
 
 /** The options of `signalbox clock show` and `signalbox clock accept`. */

@@ -1,9 +1,9 @@
 import { type BrokerClient, connectBroker, type Log, requestAddress } from '@signalbox/client';
 import { readTokenFile } from '@signalbox/daemon/token-file';
 import { issuerOfToken, SignalboxError } from '@signalbox/protocol';
+import { formatDuration } from '@signalbox/protocol/duration';
 import { parseBrokerAddresses } from '@signalbox/protocol/internal';
 import { ownTracing } from '../process/tracing.ts';
-import { formatDuration } from '../terminal/duration.ts';
 import { count, printNotes } from '../terminal/output.ts';
 import { replacing, supplyText } from '../token/token-expiry.ts';
 import {

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeSignInLink } from '@signalbox/client/operator';
 import { messageOf } from '@signalbox/protocol';
+import { formatDuration } from '@signalbox/protocol/duration';
 import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
-import { formatDuration } from '../terminal/duration.ts';
 import { printJson, printLines, printNotes } from '../terminal/output.ts';
 
 /** The options of `signalbox dashboard`. */

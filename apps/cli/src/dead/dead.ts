@@ -8,11 +8,11 @@ import {
   retryDeadLetters,
 } from '@signalbox/client/operator';
 import { SignalboxError } from '@signalbox/protocol';
+import { formatDuration } from '@signalbox/protocol/duration';
 import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { bodyLines, parsedBody } from '../messages/message-text.ts';
 import { requireKnownAgent } from '../messages/why-waiting.ts';
-import { formatDuration } from '../terminal/duration.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import {
   count,

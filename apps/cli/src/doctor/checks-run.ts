@@ -1,5 +1,5 @@
 import { messageOf } from '@signalbox/protocol';
-import { formatDuration } from '../terminal/duration.ts';
+import { formatDuration } from '@signalbox/protocol/duration';
 import { type CheckName, type Finding, failed } from './finding.ts';
 
 /** Returns what it finds, and may call `tell` with findings before that. The signal aborts when its time is over. */

@@ -4,11 +4,11 @@ import { queryOrchestrator, readClock, readStats } from '@signalbox/client/opera
 import { hostProblems } from '@signalbox/client/operator/internal';
 import { runningBroker } from '@signalbox/daemon/data-directory';
 import { SignalboxError } from '@signalbox/protocol';
+import { formatDuration } from '@signalbox/protocol/duration';
 import { agentPrograms } from '@signalbox/worker/internal';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { clientFiles } from '../init/client-files.ts';
 import { ownNodeRange } from '../process/version.ts';
-import { formatDuration } from '../terminal/duration.ts';
 import { count } from '../terminal/output.ts';
 import { a2aFindings } from './checks/a2a.ts';
 import { agentFindings, findAgents } from './checks/agents.ts';

@@ -3,12 +3,12 @@ import { readTexts, readTimeline, type TimelineEntry, type TimelineGroup } from 
 import { isOfCall } from '@signalbox/client/operator/internal';
 import { shownExcerpt } from '@signalbox/mcp-host/redaction';
 import { isPermitted, operationPermissions, permissionsOfRole } from '@signalbox/protocol';
+import { formatDuration, formatElapsed } from '@signalbox/protocol/duration';
 import { toolLabel } from '@signalbox/protocol/tool-label';
 import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { orchestratorOf } from '../connection/orchestrator-request.ts';
 import { requireKnownAgent } from '../messages/why-waiting.ts';
-import { formatDuration, formatElapsed } from '../terminal/duration.ts';
 import {
   count,
   instant,

@@ -9,6 +9,7 @@ import {
 import { bodyWithoutSecrets, shownExcerpt } from '@signalbox/mcp-host/redaction';
 import { SignalboxError } from '@signalbox/protocol';
 import { bodyTextOf } from '@signalbox/protocol/body-text';
+import { formatDuration, formatElapsed } from '@signalbox/protocol/duration';
 import { quotedLines } from '@signalbox/protocol/internal';
 import { toolLabel } from '@signalbox/protocol/tool-label';
 import { withClient } from '../connection/connected-client.ts';
@@ -17,7 +18,6 @@ import { orchestratorOf } from '../connection/orchestrator-request.ts';
 import { bodyText, parsedBody } from '../messages/message-text.ts';
 import { requireKnownAgent } from '../messages/why-waiting.ts';
 import { byteSize } from '../terminal/byte-size.ts';
-import { formatDuration, formatElapsed } from '../terminal/duration.ts';
 import { cell, count, oneLine, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 
 /** The options of `signalbox thread`. */

@@ -1,9 +1,9 @@
 import { listWebhooks, type WebhookReport } from '@signalbox/client/operator';
 import { isLoopback, SignalboxError } from '@signalbox/protocol';
+import { formatDuration } from '@signalbox/protocol/duration';
 import { suggestion } from '@signalbox/protocol/internal';
 import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
-import { formatDuration } from '../terminal/duration.ts';
 import { count, factLines, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
 
 /** The options of `signalbox hooks list` and `signalbox hooks show`. */

@@ -7,12 +7,12 @@ import {
   readWholeKept,
   SignalboxError,
 } from '@signalbox/protocol';
+import { untilText } from '@signalbox/protocol/duration';
 import { withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { textArgument } from '../messages/text-argument.ts';
 import { recipientText } from '../messages/why-waiting.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
-import { untilText } from '../terminal/duration.ts';
 import { linesOf, printJson, printLines } from '../terminal/output.ts';
 import { toolArguments } from '../tools/tool-arguments.ts';
 

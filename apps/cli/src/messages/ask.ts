@@ -1,9 +1,9 @@
 import { outcomeError } from '@signalbox/client/operator/internal';
 import { isJsonObject, SignalboxError } from '@signalbox/protocol';
+import { untilText } from '@signalbox/protocol/duration';
 import { requireLifetime, withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
-import { untilText } from '../terminal/duration.ts';
 import { linesOf, oneLine, printJson, printLines, printNotes } from '../terminal/output.ts';
 import { bodyText } from './message-text.ts';
 import { textArgument } from './text-argument.ts';

@@ -11,11 +11,11 @@ import {
   SignalboxError,
   threadOf,
 } from '@signalbox/protocol';
+import { formatDuration } from '@signalbox/protocol/duration';
 import { holdText } from '@signalbox/protocol/internal';
 import { late, within } from '@signalbox/serving';
 import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
 import { type ConnectionFlags, sameConnection } from '../connection/connection.ts';
-import { formatDuration } from '../terminal/duration.ts';
 import { type ExitCode, exitCodes } from '../terminal/exit-codes.ts';
 import {
   count,
@@ -31,7 +31,14 @@ import { refuseInTurn } from '../worker/refuse-in-turn.ts';
 import { bodyLines, bodyStart, withParsedBody } from './message-text.ts';
 import { listScheduled } from './scheduled.ts';
 import { type WaitFlags, waitForMail } from './wait-for-mail.ts';
-import { countHeldBack, findWaiting, heldBackText, holdsOn, readWaiting } from './waiting-messages.ts';
+import {
+  countHeldBack,
+  findWaiting,
+  heldBackText,
+  holdsOn,
+  readWaiting,
+  stillWaiting,
+} from './waiting-messages.ts';
 import { requireKnownAgent } from './why-waiting.ts';
 
 /** The options of `signalbox inbox`. */
@@ -310,12 +317,21 @@ async function takeWaiting(
 }
 
 async function acknowledge(client: BrokerClient, messages: readonly Message[]): Promise<void> {
-  const seqs = messages.flatMap(({ seq }) => (seq === undefined ? [] : [seq]));
-  if (seqs.length === 0) return;
-  const { rejected } = await client.ack(seqs);
-  if (rejected.length === 0) return;
-  const message = `${rejected.length} of the messages above could not be acknowledged and will be delivered again`;
-  throw new SignalboxError('connection_lost', message, { retryable: true });
+  const { rejected } = await client.ack(messages.flatMap(({ seq }) => seq ?? []));
+  const lost = messages.filter(({ seq }) => seq !== undefined && rejected.includes(seq));
+  const waiting = await stillWaiting(client, lost).catch(() => lost);
+  if (waiting.length > 0) {
+    const message = `${count(waiting.length, 'message')} of those above could not be acknowledged and will be delivered again`;
+    throw new SignalboxError('connection_lost', message, { retryable: true });
+  }
+  if (lost.length > 0) printNotes(...lost.map(settledLine));
+}
+
+function settledLine({ id, kind }: Message): string {
+  const why = questions.has(kind)
+    ? 'somebody else has answered it, or its sender withdrew it'
+    : 'it is settled';
+  return `message ${id} does not wait any more: ${why}`;
 }
 
 async function beforeQuiet<T>(promise: Promise<T>): Promise<T | undefined> {

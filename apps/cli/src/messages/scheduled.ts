@@ -1,8 +1,8 @@
 import { type ScheduledMessageInfo, SignalboxError } from '@signalbox/protocol';
+import { formatDuration } from '@signalbox/protocol/duration';
 import { suggestion } from '@signalbox/protocol/internal';
 import { withClient } from '../connection/connected-client.ts';
 import { type ConnectionFlags, sameConnection } from '../connection/connection.ts';
-import { formatDuration } from '../terminal/duration.ts';
 import { count, instant, printJson, printLines, tableLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { requireKnownAgent } from './why-waiting.ts';

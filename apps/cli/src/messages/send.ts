@@ -9,9 +9,9 @@ import {
   type Message,
   SignalboxError,
 } from '@signalbox/protocol';
+import { formatDuration } from '@signalbox/protocol/duration';
 import { type ConnectedClient, requireLifetime, withClient } from '../connection/connected-client.ts';
 import { type ConnectionFlags, sameConnection } from '../connection/connection.ts';
-import { formatDuration } from '../terminal/duration.ts';
 import { count, printJson, printLines, printNotes } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { textArgument } from './text-argument.ts';
@@ -76,7 +76,10 @@ export async function send(to: string, argument: string, flags: SendFlags): Prom
   const { receipt, waiting } = await withClient(flags, deliver, { as: 'agent' }).catch((error) => {
     throw withRecipientHint(error, to);
   });
-  if (flags.json) return printJson({ ...receipt, ...(waiting && { waiting }) });
+  if (flags.json) {
+    const { ttlMs, ...rest } = receipt;
+    return printJson({ ...rest, ...(ttlMs !== undefined && { ttl_ms: ttlMs }), ...(waiting && { waiting }) });
+  }
   printLines(...receiptLines(to, receipt, flags), ...dueLines(to, receipt, notBeforeMs, flags));
   const reasons = whyWaitingLines(to, waiting, Date.now());
   if (reasons.length > 0) printNotes(...reasons);

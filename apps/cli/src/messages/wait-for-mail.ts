@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrokerClient } from '@signalbox/client';
 import { agentOf, messageOf, SignalboxError } from '@signalbox/protocol';
+import { untilText } from '@signalbox/protocol/duration';
 import { longestTimerMs } from '@signalbox/serving';
 import { newMailOf, newMailText } from '@signalbox/worker/mail-hint';
 import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
-import { untilText } from '../terminal/duration.ts';
 import { type ExitCode, exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printLines, printNotes } from '../terminal/output.ts';
 import { type FoundMail, findMail, type Mark, readMark, writeMark } from './new-mail.ts';

@@ -21,6 +21,16 @@ export async function readWaiting(
   return { messages: messages.slice(0, limit), more: messages.length > limit, heldBack: held.back };
 }
 
+/** Returns those of the messages of the client's inbox that nobody has settled. */
+export async function stillWaiting(client: BrokerClient, messages: readonly Message[]): Promise<Message[]> {
+  const found: Message[] = [];
+  for (const message of messages) {
+    const [next] = await client.peek({ after: message.seq! - 1, limit: 1, bodies: false });
+    if (next?.seq === message.seq) found.push(message);
+  }
+  return found;
+}
+
 /** Counts the messages of an inbox that wait until a hold ends. */
 export async function countHeldBack(client: BrokerClient, address: string): Promise<number> {
   let heldBack = 0;

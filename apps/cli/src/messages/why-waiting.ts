@@ -8,10 +8,10 @@ import {
   type RecipientState,
   SignalboxError,
 } from '@signalbox/protocol';
+import { formatDuration } from '@signalbox/protocol/duration';
 import { suggestion } from '@signalbox/protocol/internal';
 import type { ConnectedClient } from '../connection/connected-client.ts';
 import { type ConnectionFlags, hasAgentEnvironment } from '../connection/connection.ts';
-import { formatDuration } from '../terminal/duration.ts';
 import { count, oneLine } from '../terminal/output.ts';
 import { askedRole, listedGroups } from '../token/listed-roles.ts';
 

@@ -1,7 +1,7 @@
 import { listSchedules as readSchedules, type ScheduleReport } from '@signalbox/client/operator';
+import { formatDuration } from '@signalbox/protocol/duration';
 import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
-import { formatDuration } from '../terminal/duration.ts';
 import { count, instant, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
 
 /** The options of `signalbox schedules list`. */

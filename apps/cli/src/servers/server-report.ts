@@ -1,5 +1,5 @@
 import type { ServerReport, StartFailureReport } from '@signalbox/protocol';
-import { formatElapsed } from '../terminal/duration.ts';
+import { formatElapsed } from '@signalbox/protocol/duration';
 import { count, linesOf, oneLine } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 

@@ -7,7 +7,7 @@ import {
   serverFailure,
 } from '@signalbox/client/operator/internal';
 import type { ServerReport } from '@signalbox/protocol';
-import { formatDuration } from '../terminal/duration.ts';
+import { formatDuration } from '@signalbox/protocol/duration';
 import { oneLine } from '../terminal/output.ts';
 
 /** The longest part of a reason that is shown, in characters. */

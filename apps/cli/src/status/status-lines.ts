@@ -1,6 +1,6 @@
 import type { Status } from '@signalbox/client/operator';
+import { formatDuration } from '@signalbox/protocol/duration';
 import { byteSize } from '../terminal/byte-size.ts';
-import { formatDuration } from '../terminal/duration.ts';
 import { count, tableLines } from '../terminal/output.ts';
 
 /** A status, and the address of the broker that it is about. */

@@ -1,10 +1,10 @@
 import { servedParts, type TailEvent } from '@signalbox/client/operator';
 import type { CallRecord, TailNotice } from '@signalbox/protocol';
+import { formatDuration, formatElapsed } from '@signalbox/protocol/duration';
 import { holdSubject, holdText } from '@signalbox/protocol/internal';
 import { toolLabel } from '@signalbox/protocol/tool-label';
 import { keptText, turnText } from '../agents/turn-text.ts';
 import { byteSize } from '../terminal/byte-size.ts';
-import { formatDuration, formatElapsed } from '../terminal/duration.ts';
 import { cell, oneLine } from '../terminal/output.ts';
 import type { TextEvent } from './text-feed.ts';
 

@@ -1,5 +1,5 @@
+import { formatDuration } from '@signalbox/protocol/duration';
 import { endsSoon, renewalCommand } from '@signalbox/serving';
-import { formatDuration } from '../terminal/duration.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 
 /** The agent, the role and the times of a token; times in epoch milliseconds. */

@@ -12,13 +12,13 @@ import {
 import { isRenewedByHand } from '@signalbox/client/operator/internal';
 import { roleWarning, strandedRoles } from '@signalbox/daemon/config/internal';
 import { hostRole, messageOf, SignalboxError, tokenFileText } from '@signalbox/protocol';
+import { formatDuration } from '@signalbox/protocol/duration';
 import { errnoOf } from '@signalbox/protocol/internal';
 import { endsSoon, renewalCommand } from '@signalbox/serving';
 import { writeWhole } from '@signalbox/serving/whole-files';
 import { configOptions } from '../config/config-options.ts';
 import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
-import { formatDuration } from '../terminal/duration.ts';
 import { count, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { hostWarnings, listedRoles, reachableWarnings } from './listed-roles.ts';

@@ -12,13 +12,13 @@ import {
   toProxiedResult,
   withDataAsText,
 } from '@signalbox/protocol';
+import { untilText } from '@signalbox/protocol/duration';
 import { type ConnectedClient, requireLifetime, withClient } from '../connection/connected-client.ts';
 import { sameConnection } from '../connection/connection.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { textArgument } from '../messages/text-argument.ts';
 import { recipientText } from '../messages/why-waiting.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
-import { untilText } from '../terminal/duration.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printNotes } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';

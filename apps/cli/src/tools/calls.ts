@@ -1,12 +1,12 @@
 import { type CallList, readCalls, readManifest, readOwnCalls } from '@signalbox/client/operator';
 import { maxCalls, maxOwnCalls } from '@signalbox/client/operator/internal';
 import { callRecordSchema, permissionsOfRole, SignalboxError } from '@signalbox/protocol';
+import { formatElapsed } from '@signalbox/protocol/duration';
 import { nearestName, nearestTool } from '@signalbox/protocol/internal';
 import { toolLabel } from '@signalbox/protocol/tool-label';
 import { withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { requireKnownAgent } from '../messages/why-waiting.ts';
-import { formatElapsed } from '../terminal/duration.ts';
 import { count, instant, printJson, printLines, tableLines } from '../terminal/output.ts';
 
 /** The options of `signalbox tools calls`. */

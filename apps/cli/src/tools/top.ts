@@ -1,10 +1,10 @@
 import { type RankedTool, type Ranking, rankTools } from '@signalbox/client/operator';
 import { isRestOfTools } from '@signalbox/client/operator/internal';
 import { SignalboxError, sampleLimits } from '@signalbox/protocol';
+import { formatDuration, formatElapsed } from '@signalbox/protocol/duration';
 import { withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { byteSize } from '../terminal/byte-size.ts';
-import { formatDuration, formatElapsed } from '../terminal/duration.ts';
 import { count, printJson, printLines, snakeKeys, tableLines } from '../terminal/output.ts';
 
 /** The options of `signalbox tools top`. */

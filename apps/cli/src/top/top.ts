@@ -1,12 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Ranking, readTop, type Top } from '@signalbox/client/operator';
 import { SignalboxError } from '@signalbox/protocol';
+import { formatDuration } from '@signalbox/protocol/duration';
 import { visibleLine } from '@signalbox/protocol/internal';
 import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { stopRequested } from '../process/stop-signals.ts';
 import { byteSize } from '../terminal/byte-size.ts';
-import { formatDuration } from '../terminal/duration.ts';
 import { printJson, printLines, snakeKeys, tableLines } from '../terminal/output.ts';
 import { cutText } from '../terminal/text-width.ts';
 import { checkedTime, rankingLines, withNulls } from '../tools/top.ts';

@@ -1,4 +1,5 @@
 import { issuerOfToken, permissionsOfRole, SignalboxError } from '@signalbox/protocol';
+import { formatDuration } from '@signalbox/protocol/duration';
 import { type ExecutorOptions, McpProxyExecutor, serveMcpFace } from '@signalbox/worker';
 import type { TurnRef } from '@signalbox/worker/internal';
 import { withConnectionHint } from '../connection/connected-client.ts';
@@ -15,7 +16,6 @@ import { parentEnded } from '../process/parent-ended.ts';
 import { firstEnd, stopRequested } from '../process/stop-signals.ts';
 import { ownTracing } from '../process/tracing.ts';
 import { ownVersion } from '../process/version.ts';
-import { formatDuration } from '../terminal/duration.ts';
 import { expiryWarning } from '../token/token-expiry.ts';
 import { noOwnToken, requireOwnToken } from './own-token.ts';
 import { servedTurn } from './served-turn.ts';

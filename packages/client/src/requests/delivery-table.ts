@@ -7,8 +7,8 @@ import { refusalDelayMs } from '../socket/backoff.ts';
 import type { Outbox } from '../socket/outbox.ts';
 import type { DeadlineTable } from './deadline-table.ts';
 
-/** The facts of a receipt that only messages to groups have. */
-export type GroupReceipt = Pick<Receipt, 'members' | 'refused'>;
+/** The facts of a receipt that most receipts do not have. */
+export type ReceiptFacts = Omit<Receipt, 'id' | 'duplicate'>;
 
 /** Is told what became of a delivery, unless it drops the delivery before. */
 export interface DeliveryOwner {
@@ -16,7 +16,7 @@ export interface DeliveryOwner {
    * Called when the broker holds the message; with `endsWhenSent`, when the message has left. `waits`: it is a final reply, and nobody
    * holds its inbox.
    */
-  receipted(duplicate: boolean, waits: boolean, group?: GroupReceipt): void;
+  receipted(duplicate: boolean, waits: boolean, facts?: ReceiptFacts): void;
   /**
    * Called when the broker refused the message; returns true to have it tried again after a while.
    * `mayBeStored`: it was sent before on a connection that was lost, and that sending may be stored.
@@ -180,13 +180,13 @@ export class DeliveryTable {
   }
 
   /** Handles the receipt of a message. */
-  receipted(id: string, duplicate: boolean, waits: boolean, group?: GroupReceipt): void {
+  receipted(id: string, duplicate: boolean, waits: boolean, facts?: ReceiptFacts): void {
     const delivery = this.#pending.take(id);
     if (delivery === undefined) return;
     this.#startNext(delivery);
     if (delivery.isOver) return;
     delivery.isOver = true;
-    delivery.owner.receipted(duplicate, waits, group);
+    delivery.owner.receipted(duplicate, waits, facts);
   }
 
   /** Handles an `error` frame with an `id`. Returns false if no delivery waits under that id. */

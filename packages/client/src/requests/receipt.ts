@@ -3,7 +3,7 @@ import type { Receipt } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
 import { brokerReplacedError, clientError } from '../errors.ts';
 import type { Deadline, DeadlineTable } from './deadline-table.ts';
-import type { Delivery, DeliveryOwner, DeliveryTable, GroupReceipt } from './delivery-table.ts';
+import type { Delivery, DeliveryOwner, DeliveryTable, ReceiptFacts } from './delivery-table.ts';
 
 export interface ReceiptDeps {
   readonly deliveries: DeliveryTable;
@@ -68,10 +68,10 @@ class ReceiptWaiter implements DeliveryOwner {
     signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  receipted(duplicate: boolean, _waits: boolean, group?: GroupReceipt): void {
+  receipted(duplicate: boolean, _waits: boolean, facts?: ReceiptFacts): void {
     this.#stopWaiting();
     const { id } = this.#message.frame;
-    this.#resolve(group === undefined ? { id, duplicate } : { id, duplicate, ...group });
+    this.#resolve(facts === undefined ? { id, duplicate } : { id, duplicate, ...facts });
   }
 
   refused(error: SignalboxError, mayBeStored: boolean): boolean {

@@ -23,3 +23,10 @@ export function formatDuration(ms: number): string {
   if (seconds < 36 * 3600) return `${Math.round(seconds / 3600)} h`;
   return `${Math.round(seconds / 86_400)} d`;
 }
+
+/** Writes the end of a wait of so many milliseconds from `now`, in epoch milliseconds: `until 14:03:20`. */
+export function untilText(ms: number, now: number): string {
+  const end = new Date(now + ms);
+  const time = end.toTimeString().slice(0, 8);
+  return ms < 86_400_000 / 2 ? `until ${time}` : `until ${end.toDateString()}, ${time}`;
+}

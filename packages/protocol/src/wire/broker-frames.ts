@@ -177,6 +177,10 @@ export const brokerFrameSchemas = {
         .array(refusedMemberSchema)
         .optional()
         .describe('With `partial`: the members for which it was not stored. Absent if there are none.'),
+      ttl_ms: z
+        .number()
+        .optional()
+        .describe('The lifetime, if it is the longest that the broker gives. A longer one was cut to it.'),
     },
   ),
 

@@ -1,7 +1,7 @@
 import type { BrokerClient } from '@signalbox/client';
 import { readAudit } from '@signalbox/client/operator';
 import { type AdminResult, messageOf, SignalboxError } from '@signalbox/protocol';
-import { formatElapsed } from '../../terminal/duration.ts';
+import { formatElapsed } from '@signalbox/protocol/duration';
 import { count } from '../../terminal/output.ts';
 import { failureFinding } from '../failure-finding.ts';
 import { type Finding, failed, ok, warning } from '../finding.ts';

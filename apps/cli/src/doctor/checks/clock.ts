@@ -1,6 +1,6 @@
 import type { ClockHold } from '@signalbox/client/operator';
 import { isNotableLeap } from '@signalbox/client/operator/internal';
-import { formatDuration } from '../../terminal/duration.ts';
+import { formatDuration } from '@signalbox/protocol/duration';
 import { type Finding, failed, ok, warning } from '../finding.ts';
 
 /** A difference that is worth a warning, in milliseconds. */

@@ -1,5 +1,5 @@
+import { formatElapsed } from '@signalbox/protocol/duration';
 import type { ProcessEnd, RunEvent } from '@signalbox/worker/internal';
-import { formatElapsed } from '../../terminal/duration.ts';
 import { count, printNotes, snakeKeys } from '../../terminal/output.ts';
 
 /** Returns a function that writes events to standard error, as lines of JSON or lines for people. */

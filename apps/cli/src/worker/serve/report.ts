@@ -1,5 +1,5 @@
+import { formatElapsed } from '@signalbox/protocol/duration';
 import type { ServeEvent, TurnOutcome } from '@signalbox/worker/internal';
-import { formatElapsed } from '../../terminal/duration.ts';
 import { count, printJson, printLines, printNotes, snakeKeys } from '../../terminal/output.ts';
 
 /** Returns a function that prints events: lines of JSON on standard output, or lines for people, of which warnings go to standard error. */

@@ -34,7 +34,9 @@ export function receiptOf(
       const { sent } = result;
       const members = sent?.members ?? (isGroup(inbox) && !hasMembers(inbox) ? 0 : undefined);
       const refused = sent && sent.refused.length > 0 ? [...sent.refused] : undefined;
-      return { type: 'delivered', id, duplicate, no_consumer: waits, members, refused };
+      const longestMs = limits.forAll.message.ttlMs;
+      const cutMs = message.expiresAt === message.createdAt + longestMs ? longestMs : undefined;
+      return { type: 'delivered', id, duplicate, no_consumer: waits, members, refused, ttl_ms: cutMs };
     }
     // No message of a sender is ever `gone`: only the broker releases messages.
     case 'gone':
