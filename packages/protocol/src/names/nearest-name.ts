@@ -31,7 +31,10 @@ export function nearestName(name: string, known: Iterable<string>): string | und
   return nearestNames(name, known)[0];
 }
 
-/** Returns the tool that `name` was probably meant to be, written in full, as `server:tool` or as its server does. */
+/**
+ * Returns the tool that `name` was probably meant to be, written in full, as `server:tool` or as its server does; else one of another
+ * server, or without a server in its name, which its server calls the same.
+ */
 export function nearestTool(name: string, tools: Iterable<string>): string | undefined {
   const spellings = new Map<string, string>();
   for (const tool of tools) {
@@ -39,8 +42,8 @@ export function nearestTool(name: string, tools: Iterable<string>): string | und
     for (const text of [tool, label, label.slice(label.indexOf(':') + 1)])
       if (!spellings.has(text)) spellings.set(text, tool);
   }
-  const nearest = nearestName(name, spellings.keys());
-  return nearest === undefined ? undefined : spellings.get(nearest);
+  const own = toolLabel({ tool: name }).replace(/^[^:]*:/, '');
+  return spellings.get(nearestName(name, spellings.keys()) ?? own);
 }
 
 /** Says to the caller of an unknown or forbidden tool which of those that it may call was probably meant. */
