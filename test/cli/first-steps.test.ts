@@ -19,8 +19,8 @@ test('History shows a request, the tool call it caused and the answer as one gro
       groups: { correlation_id: string; entries: Record<string, unknown>[] }[];
     };
   const researcher = await shared.agent('researcher-1', 'researcher');
-  const echo = ['tools', 'call', 'mcp_everything__echo', '{"message":"for the record"}'];
-  expect((await shared.run(echo, researcher.env)).code).toBe(0);
+  const call = (args: string) => shared.run(['tools', 'call', 'mcp_everything__echo', args], researcher.env);
+  expect((await call('{"message":"for the record"}')).code).toBe(0);
   const sent = await shared.run(['send', 'researcher-1', 'a note', '--id', 'note-1'], researcher.env);
   expect(sent.code).toBe(0);
   const { groups } = await history('--since', '10m', '--agent', 'researcher-1');
@@ -33,9 +33,12 @@ test('History shows a request, the tool call it caused and the answer as one gro
   expect(shapes).toContainEqual([['message', 'note']]);
   const note = await history('--correlation', 'note-1');
   expect(note.groups).toMatchObject([{ correlation_id: 'note-1', entries: [{ id: 'note-1' }] }]);
-  const newest = await shared.run(['history', '--limit', '1', ...operator]);
-  expect(newest.stdout).toContain('note-1');
-  expect(newest.stdout).toContain('1 message shown, and there is more before');
+  expect((await call('{"message":"the newest"}')).code).toBe(0);
+  const newest = await shared.run(['history', '--limit', '2', ...operator]);
+  expect(newest.stdout).toMatch(
+    /^\S+Z +researcher-1 +researcher-1 +note .*\n\S+Z .*call everything:echo .*\n\n/m,
+  );
+  expect(newest.stdout).toContain('2 rows shown, and there is more before');
   expect(JSON.stringify(groups)).not.toContain('for the record');
 
   const table = await shared.run(['history', ...operator]);

@@ -93,7 +93,9 @@ test('A question is shown and answered once under its key; a wrong field is name
   await using here = await startDashboardStack({ counter: false });
   const mine = await signedIn(here);
   const ann = await here.stack.clientAt('ann');
-  await here.stack.clientAt('bob');
+  const bob = await here.stack.clientAt('bob');
+  // A page of waiting messages ends at a megabyte of bodies, also if they are left out.
+  for (const _ of [1, 2]) await bob.deliver({ to: 'operator', kind: 'note', body: 'x'.repeat(900_000) });
   await ann.deliver({
     to: 'operator',
     kind: 'ask',
@@ -101,6 +103,8 @@ test('A question is shown and answered once under its key; a wrong field is name
     body: { text: 'key sk-ant-api03-0123456789abcdefghij?' },
   });
   await ann.deliver({ to: 'bob', kind: 'ask', id: 'q', body: 'other' });
+  // The same id, but another request.
+  await bob.deliver({ to: 'ann', kind: 'reply', id: 'of-bob', correlationId: 'q', body: 'no' });
   const { items } = jsonOf(await mine.get('attention'));
   const { question } = items.find(({ who }: { who: string }) => who === 'ann');
   const shown = jsonOf(await mine.get(`messages/show?inbox=${question.inbox}&seq=${question.seq}`));
@@ -124,14 +128,17 @@ test('A question is shown and answered once under its key; a wrong field is name
   const once = { 'idempotency-key': 'the-answer' };
   for (const _ of [1, 2])
     expect(await mine.post('messages/answer', answer, once)).toMatchObject({ status: 200 });
-  expect(await ann.peek()).toMatchObject([{ id: 'the-answer', correlation_id: 'q', body: '"yes"' }]);
+  expect(await ann.peek()).toMatchObject([
+    { id: 'of-bob' },
+    { id: 'the-answer', correlation_id: 'q', body: '"yes"' },
+  ]);
   expect(await mine.post('messages/answer', { ...answer, text: 'no' })).toMatchObject({
     status: 409,
     body: expect.stringContaining("you ('operator') have answered this already"),
   });
   const gone = await mine.get(`messages/show?inbox=operator&seq=${question.seq}`);
   expect(gone).toMatchObject({ status: 404, body: expect.stringContaining('unknown_message') });
-  expect(await ann.peek()).toHaveLength(1);
+  expect(await ann.peek()).toHaveLength(2);
 });
 
 test('Every read answers, and what only the orchestrator knows is missing without it, and not empty.', async () => {

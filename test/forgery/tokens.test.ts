@@ -285,6 +285,8 @@ describe('administration', () => {
         'audit',
         'no_op',
       ]) {
+        // An orchestrator reads the rows that it has reported itself.
+        if (op === 'audit' && client === orchestrator) continue;
         const frame = { type: 'admin', request_id: 'a', op, params: { agent: 'x', role: 'operator' } };
         await audited.expectRefused(client, frame, { code: 'forbidden', request_id: 'a' });
       }

@@ -56,6 +56,16 @@ test('a tool that is not in the list is looked for once more, and the orchestrat
   ]);
   await executor.execute({ name: 'mcp_a__read' });
   expect(orchestrator.asked.at(-1)).toMatchObject({ op: 'call', tool: 'mcp_a__read' });
+  // A call would wait for the orchestrator for minutes.
+  await orchestrator.client.close();
+  expect(await executor.execute({ name: 'mcp_a__raed' })).toMatchObject({
+    error: {
+      code: 'tool_not_found',
+      message: expect.stringContaining("'orchestrator' last answered, and it does not answer now"),
+      may_have_run: false,
+      hint: "The most similar tool you may call is 'mcp_a__read'.",
+    },
+  });
 });
 
 test('executors of one process read a list once for each role, and each of them asks which list its role sees', async () => {

@@ -155,7 +155,7 @@ export class AuditBuffer {
   }
 }
 
-/** The most names by which events of one token, agent, role and code are distinguished at a time. */
+/** The most names by which events of one sort are distinguished at a time. */
 const maxNames = 20;
 const otherNames = '(others)';
 /** The most counts at a time, so that a flood from very many agents does not fill the memory. */
@@ -163,7 +163,7 @@ const maxCounts = 4096;
 
 /**
  * Counts events that come in floods, so that they take few rows: the first of each sort is written at once, and its repeats are written
- * later in one row.
+ * later in one row. Events of one sort have the same token, agent, role, code, outcome and reporter.
  */
 class MergedEvents {
   readonly #counts = new Map<string, CountedEvent & { count: number; firstAt: number }>();
@@ -171,7 +171,8 @@ class MergedEvents {
 
   /** Counts an event. Returns the events that must be written now. */
   add(event: AuditEvent): CountedEvent[] {
-    const sort = JSON.stringify([event.kind, event.tokenId, event.agent, event.role, event.code]);
+    const { kind, tokenId, agent, role, code, facts } = event;
+    const sort = JSON.stringify([kind, tokenId, agent, role, code, facts?.outcome, facts?.reported_by]);
     const named = this.#named(event, sort);
     const key = `${sort}${named.name ?? ''}`;
     const counted = this.#counts.get(key);

@@ -35,7 +35,7 @@ export interface AuditEvent {
   name?: string;
   /** A text of one line. */
   detail: string;
-  /** True for events that may come in floods: events of one token, agent, code and name are counted together for a minute. */
+  /** True for events that may come in floods: events that are alike, also in their name, are counted together for a minute. */
   merged?: boolean;
   /** The number of times that it happened, if its reporter has counted them. */
   count?: number;

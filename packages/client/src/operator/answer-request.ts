@@ -28,6 +28,9 @@ export async function answerRequest(client: BrokerClient, answer: Answer): Promi
 async function answererOf(client: BrokerClient, { to, correlationId }: Answer): Promise<string | undefined> {
   const query = { since: 0, agent: agentOf(to), correlationId, newest: true, limit: 100 };
   const { messages } = await readHistory(client, query);
-  const reply = messages.find(({ kind, inbox }) => kind === 'reply' && agentOf(inbox) === agentOf(to));
+  // An agent may use an id for requests to several others; what operators are asked, operators answer.
+  const reply = messages.find(
+    ({ kind, inbox, from_agent: by }) => kind === 'reply' && agentOf(inbox) === agentOf(to) && isOperator(by),
+  );
   return reply?.from_agent;
 }

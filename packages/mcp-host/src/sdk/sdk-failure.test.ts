@@ -120,7 +120,7 @@ describe('the error of a failed call', () => {
     expect(full(http(502), safe).hint).toContain('call it again');
     expect(full(network('ECONNREFUSED')).hint).toContain('was not made');
     expect(full(http(401)).hint).toContain('credentials');
-    expect(full(http(429)).hint).toContain('later');
+    expect(full(http(429))).toMatchObject({ hint: expect.stringContaining('busy'), retryable: true });
     expect(full(new ProtocolError(-32602, 'x')).hint).toContain('inputSchema');
     expect(full(http(404))).not.toHaveProperty('hint');
     expect(full(timeout, { ...unsafe, aborted: true })).not.toHaveProperty('hint');

@@ -18,7 +18,13 @@ export function nearestNames(name: string, known: Iterable<string>): string[] {
     const letters = withoutStyle(candidate);
     const shorter = Math.min(meant.length, letters.length);
     const most = Math.min(maxEdits, Math.floor(shorter / 3));
-    const edits = shorter === 0 ? maxEdits + 1 : editsBetween(meant, letters, most);
+    const edits =
+      shorter === 0
+        ? maxEdits + 1
+        : Math.min(
+            editsBetween(meant, letters, most),
+            editsBetween(singular(meant), singular(letters), most),
+          );
     if (edits <= most) near.push({ candidate, edits, same: sharedStart(name, candidate) });
   }
   // A typing error is seldom in the first letters.
@@ -69,10 +75,11 @@ function sharedStart(a: string, b: string): number {
 }
 
 function withoutStyle(name: string): string {
-  return name
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}]/gu, '')
-    .replace(/ies$/, 'y');
+  return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+}
+
+function singular(letters: string): string {
+  return letters.replace(/ies$/, 'y');
 }
 
 /** Counts the edits between two texts. Stops at one more than `most`, and so compares only letters that are about as far along. */

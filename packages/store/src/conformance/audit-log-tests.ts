@@ -96,6 +96,20 @@ export function auditLogConformance(name: string, open: OpenAuditLog): void {
       ]);
     });
 
+    it('counts refusals with different outcomes, or of different reporters, apart: each row is true of all that it counts', async () => {
+      await using setup = await open();
+      const record = (outcome: string, by = 'one') =>
+        setup.log.record(refusal({ name: 'a', facts: { reported_by: by, outcome } }));
+      for (const outcome of ['invalid', 'invalid', 'over', 'over', 'over']) record(outcome);
+      for (let n = 0; n < 2; n++) record('invalid', 'two');
+      const counts = new Map<string, number>();
+      for (const { outcome, reported_by: by, count = 1 } of await entriesOf(setup.log, ['refusal'])) {
+        const key = `${by} ${outcome}`;
+        counts.set(key, (counts.get(key) ?? 0) + Number(count));
+      }
+      expect(Object.fromEntries(counts)).toEqual({ 'one invalid': 2, 'one over': 3, 'two invalid': 2 });
+    });
+
     it('counts on while other kinds are read: who reads calls again and again makes few rows of it', async () => {
       await using setup = await open();
       const { log } = setup;

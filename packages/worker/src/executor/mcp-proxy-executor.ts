@@ -30,7 +30,7 @@ import {
   type UpdateTaskRequest,
   type WelcomeFrame,
 } from '@signalbox/protocol';
-import { abortSignalOf, Cancellation } from '@signalbox/protocol/internal';
+import { abortSignalOf, Cancellation, nearestToolHint } from '@signalbox/protocol/internal';
 import { type Fault, noFault, within } from '@signalbox/serving';
 import type { Tracing } from '@signalbox/serving/tracing';
 import { type CallResult, callResultOf, type RoundResult } from './call-result.ts';
@@ -205,11 +205,14 @@ export class McpProxyExecutor implements AsyncDisposable {
   }
 
   async #callUnlisted(call: ToolCall, options: ExecuteOptions, round?: CallRound): Promise<RoundResult> {
-    const tool = await this.#lookAgain(call.name, options.signal);
-    const isUnknown = tool === undefined && !this.#manifest.hasUnlisted;
-    const earlier = isUnknown ? await this.#endOfEarlier(call.name, options) : undefined;
-    // The orchestrator refuses an unknown tool, so that operators see the refusal.
-    return earlier ?? (await this.#callOf(tool, call, options, round));
+    const isListAnswered = await this.#lookAgain(options.signal);
+    const tool = this.findTool(call.name);
+    if (tool || this.#manifest.hasUnlisted) return await this.#callOf(tool, call, options, round);
+    const earlier = await this.#endOfEarlier(call.name, options);
+    if (earlier) return earlier;
+    // The orchestrator refuses an unknown tool, so that operators see the refusal. One that is away would do so only after a long time.
+    if (isListAnswered) return await this.#callOf(undefined, call, options, round);
+    return { error: this.#unknownTool(call.name) };
   }
 
   /**
@@ -331,15 +334,23 @@ export class McpProxyExecutor implements AsyncDisposable {
     });
   }
 
-  /** Fetches the list once more for a tool that is not in it: the call before may have enabled it. */
-  async #lookAgain(name: string, signal: CancelSignal | undefined): Promise<Tool | undefined> {
-    if (this.#manifest.hasUnlisted) return undefined;
-    await within(
-      this.#manifest.refresh({ fresh: true }).catch(() => {}),
-      longestLookMs,
-      signal,
+  /**
+   * Reads the list again, unless the role may call tools that are not listed: the call before may have enabled the tool. Returns false if
+   * the orchestrator does not answer.
+   */
+  async #lookAgain(signal: CancelSignal | undefined): Promise<boolean> {
+    if (this.#manifest.hasUnlisted) return true;
+    const read = this.#manifest.refresh({ fresh: true }).then(
+      () => true,
+      () => false,
     );
-    return this.findTool(name);
+    return (await within(read, longestLookMs, signal)) === true || signal?.aborted === true;
+  }
+
+  #unknownTool(name: string): ToolCallError {
+    const message = `there was no tool '${name}' when the orchestrator '${this.#orchestrator}' last answered, and it does not answer now`;
+    const hint = nearestToolHint(name, [...this.#manifest.tools.keys()]);
+    return toolCallError('tool_not_found', message, { mayHaveRun: false, hint });
   }
 
   /** Makes a call that an earlier process, now dead, may have made already. */

@@ -19,6 +19,8 @@ export function outcomeError(outcome: FailedOutcome, to: string): SignalboxError
         details: { ...outcome.error.details, ...details },
       });
     case 'undeliverable':
+      // The broker may notice the end of the time before the client does.
+      if (outcome.reason === 'expired') return lateAnswer(to, details);
       return new SignalboxError(
         'undeliverable',
         [`${to}: ${undeliverable[outcome.reason] ?? outcome.reason}`, outcome.detail ?? []].flat().join(': '),
@@ -32,13 +34,7 @@ export function outcomeError(outcome: FailedOutcome, to: string): SignalboxError
         },
       );
     case 'timed_out':
-      return new SignalboxError('timed_out', `${to} did not answer in time; the request is withdrawn`, {
-        retryable: true,
-        details: {
-          ...details,
-          hint: 'give it longer with --timeout, or see who is there with: signalbox agents',
-        },
-      });
+      return lateAnswer(to, details);
     case 'cancelled':
       return new SignalboxError('cancelled', 'interrupted; the request is withdrawn', {
         details: { ...details, interrupted: true },
@@ -46,6 +42,16 @@ export function outcomeError(outcome: FailedOutcome, to: string): SignalboxError
     case 'connection_lost':
       return lostConnection(outcome.error, details);
   }
+}
+
+function lateAnswer(to: string, details: Record<string, unknown>): SignalboxError {
+  return new SignalboxError('timed_out', `${to} did not answer in time; the request is withdrawn`, {
+    retryable: true,
+    details: {
+      ...details,
+      hint: 'give it longer with --timeout, or see who is there with: signalbox agents',
+    },
+  });
 }
 
 /** Takes over the reason that the broker gave: after a revoked token, for example, asking again is useless. */
@@ -63,7 +69,6 @@ function lostConnection(
 }
 
 const undeliverable: Readonly<Record<string, string>> = {
-  expired: 'nobody answered before the message expired',
   dead: 'the message was given up',
   dropped: 'the message was taken away before it was answered',
   forbidden: 'the answer was refused',

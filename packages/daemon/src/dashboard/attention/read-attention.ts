@@ -1,3 +1,4 @@
+import type { BrokerClient } from '@signalbox/client';
 import {
   type AgentSummary,
   listApprovals,
@@ -11,10 +12,13 @@ import { isOperator } from '@signalbox/protocol';
 import { strandedRoles } from '../../config/internal.ts';
 import type { ApiContext } from '../api/operation.ts';
 import { isMissing, orMissing } from '../api/or-missing.ts';
-import { type AttentionItem, attentionOf } from './attention.ts';
+import { type AttentionItem, attentionOf, type OperatorMail } from './attention.ts';
 
-/** The most dead letters, waiting calls, operators with mail, and messages to each of them that are checked one by one. */
-const most = { deadLetters: 500, approvals: 512, people: 8, mail: 50 };
+/**
+ * The most dead letters, waiting calls, operators with mail, and messages to each of them that are checked one by one, and the pages in
+ * which these messages are read: large messages make a page short.
+ */
+const most = { deadLetters: 500, approvals: 512, people: 8, mail: 500, mailPages: 10 };
 
 /** The items that need a person, and the things that were checked. */
 export interface Attention {
@@ -53,10 +57,7 @@ export async function readAttention(context: ApiContext): Promise<Attention> {
     ? await ifKnown(queryOrchestrator(client, name, { op: 'definitions', withheld: true }))
     : undefined;
   const people = await Promise.all(
-    askedPeople(agents, signedIn).map(async (agent) => ({
-      agent,
-      mail: await client.peek({ address: agent, limit: most.mail, bodies: false }),
-    })),
+    askedPeople(agents, signedIn).map(async (agent) => ({ agent, mail: await readMail(client, agent) })),
   );
   const at = now();
   const facts = {
@@ -100,6 +101,18 @@ function askedPeople(
   if (!permissions.includes('operator')) return [own];
   const others = agents.filter(({ agent, mail }) => agent !== own && isOperator(agent) && mail?.unread);
   return [own, ...others.slice(0, most.people).map(({ agent }) => agent)];
+}
+
+/** Reads what waits in an inbox, without bodies. */
+async function readMail(client: BrokerClient, agent: string): Promise<OperatorMail[]> {
+  const mail: OperatorMail[] = [];
+  for (let pages = 0; pages < most.mailPages && mail.length < most.mail; pages++) {
+    const after = mail.at(-1)?.seq ?? 0;
+    const found = await client.peek({ address: agent, after, limit: most.mail - mail.length, bodies: false });
+    if (found.length === 0) return mail;
+    mail.push(...found);
+  }
+  return mail;
 }
 
 async function ifKnown<Answer extends object>(asked: Promise<Answer>): Promise<Answer | undefined> {
