@@ -7,7 +7,8 @@ const maxCandidates = 2000;
 
 /**
  * Returns up to three known names that `name` was probably meant to be, the most similar first: those that differ by their style, as
- * `file_path` and `filePath` do, by `y` and `ies`, or by one edit for each three letters. An edit inserts, deletes or replaces a letter, or swaps two neighbours.
+ * `file_path` and `filePath` do, by a plural in `ies`, or by one edit for each three letters. An edit inserts, deletes or replaces a
+ * letter, or swaps two neighbours.
  */
 export function nearestNames(name: string, known: Iterable<string>): string[] {
   const meant = withoutStyle(name);
