@@ -132,6 +132,21 @@ test('An ask is answered from a shell by the name of its sender.', async () => {
     stderr: expect.not.stringContaining('the question'),
   });
   expect(await again).toMatchObject({ code: 0, stdout: 'as far\n' });
+
+  // So is one that was taken, by the name of its sender: the answer goes to the address that asked.
+  const third = workspace.run(['ask', 'walt', 'and now?', '--timeout', '60s'], rosa.env);
+  await expect.poll(waiting).toHaveLength(3);
+  const json = jsonOf(await workspace.run(['inbox', '--take', '--json'], walt.env));
+  const [asked3] = (json as { messages: { id: string }[] }).messages;
+  const wrong = ['send', 'rosa#other', 'home', '--reply-to', asked3!.id];
+  const refused = await workspace.run(wrong, walt.env);
+  expect(refused.stderr).toMatch(/was asked from '(rosa#[^']+)', .* send it to '\1'/);
+  expect(await workspace.run(['send', 'rosa', 'home', '--reply-to', asked3!.id], walt.env)).toMatchObject({
+    code: 0,
+    stderr: '',
+  });
+  expect(await third).toMatchObject({ code: 0, stdout: 'home\n' });
+  expect((await workspace.run(['inbox'], rosa.env)).stdout).toBe('no messages are waiting for rosa\n');
 });
 
 test('What an operator was asked is answered from a shell by any operator, once, and the next one is told who did it.', async () => {
@@ -153,6 +168,20 @@ test('What an operator was asked is answered from a shell by any operator, once,
   expect(await waiting()).toEqual([]);
   const late = await workspace.run(['send', 'rosa', 'no', '--reply-to', id]);
   expect(late.stderr).toContain("'operator.alice' has answered this already; nothing was sent");
+
+  // The own inbox of an operator may be empty by then.
+  const next = workspace.run(['ask', 'operator', 'and now?', '--timeout', '60s'], rosa.env);
+  await expect.poll(waiting).toHaveLength(1);
+  const taken = await workspace.run(['inbox', '--take']);
+  const [, to, last] = /Answer it: signalbox send '?(rosa#[^' ]+)'? TEXT --reply-to (\S+)/.exec(
+    taken.stdout,
+  )!;
+  expect(await workspace.run(['send', 'rosa', 'stop', '--reply-to', last!])).toMatchObject({
+    code: 0,
+    stderr: '',
+  });
+  expect(await next).toMatchObject({ code: 0, stdout: 'stop\n' });
+  expect((await workspace.run(['send', to!, 'no', '--reply-to', last!])).code).not.toBe(0);
 });
 
 test('ask prints the answer; one that nobody answers is withdrawn and exits 75.', async () => {

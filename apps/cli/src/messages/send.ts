@@ -51,12 +51,8 @@ export async function send(to: string, argument: string, flags: SendFlags): Prom
   const deliver = async ({ client }: ConnectedClient) => {
     requireLifetime(client, '--ttl', flags.ttl);
     const question = kind === 'reply' ? await questionOf(client, to, flags) : undefined;
-    // The agent that asked may have several addresses.
-    const address = to.includes('#') ? to : (question?.from.address ?? to);
     const asked = question?.to ?? flags.of;
-    const waiting = notBeforeMs === undefined && !flags.all ? await whyWaiting(client, address) : undefined;
     const message = {
-      to: address,
       body,
       ...(flags.id !== undefined && { id: flags.id }),
       ...(flags.ttl !== undefined && { ttlMs: flags.ttl }),
@@ -67,11 +63,26 @@ export async function send(to: string, argument: string, flags: SendFlags): Prom
       ...(flags.partial && { partial: true }),
     };
     const { replyTo: correlationId } = flags;
-    const receipt =
-      kind === 'reply' && correlationId !== undefined
-        ? await answerRequest(client, { ...message, correlationId, ...(asked !== undefined && { asked }) })
-        : await client.deliver({ ...message, kind, ...(correlationId !== undefined && { correlationId }) });
-    return { receipt, waiting: receipt.duplicate ? undefined : waiting };
+    const deliverTo = async (address: string) => {
+      const waiting = notBeforeMs === undefined && !flags.all ? await whyWaiting(client, address) : undefined;
+      const outgoing = { ...message, to: address };
+      const receipt =
+        kind === 'reply' && correlationId !== undefined
+          ? await answerRequest(client, { ...outgoing, correlationId, ...(asked !== undefined && { asked }) })
+          : await client.deliver({
+              ...outgoing,
+              kind,
+              ...(correlationId !== undefined && { correlationId }),
+            });
+      return { receipt, waiting: receipt.duplicate ? undefined : waiting };
+    };
+    if (to.includes('#')) return await deliverTo(to);
+    // The agent that asked may have several addresses, and the broker names the one that waits for the answer.
+    return await deliverTo(question?.from.address ?? to).catch((error: unknown) => {
+      const address = error instanceof SignalboxError ? error.details.replyTo : undefined;
+      if (typeof address !== 'string') throw error;
+      return deliverTo(address);
+    });
   };
   const { receipt, waiting } = await withClient(flags, deliver, { as: 'agent' }).catch((error) => {
     throw withRecipientHint(error, to);

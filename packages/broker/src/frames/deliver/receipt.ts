@@ -4,7 +4,7 @@ import { type Appended, type Excess, type NewMessage, withoutReserve } from '@si
 import type { DeliverResult } from '../../core/producer.ts';
 import type { RoleLimits } from '../../limits/role-limits.ts';
 import { isUnavailable, storeUnavailable } from '../../store-unavailable.ts';
-import type { Refusal } from '../outcome.ts';
+import { badField, type Refusal } from '../outcome.ts';
 
 type Refused = Exclude<Appended['result'], 'stored' | 'scheduled' | 'duplicate' | 'gone'>;
 
@@ -65,6 +65,8 @@ function refusalOf(
   switch (code) {
     case 'no_request':
       return notAnAnswer(kind);
+    case 'other_address':
+      return toOtherAddress(message, refused.address);
     case 'already_answered':
       return answeredAlready(correlationId);
     case 'id_conflict':
@@ -132,6 +134,12 @@ function quotaExceeded(message: NewMessage, { of, unit, isKept }: Excess, limits
 export function notAnAnswer(kind: string): Refusal {
   const message = `kind '${kind}' goes only to the sender of a request you were sent, with its id as correlation_id`;
   return { code: 'forbidden', message, field: 'correlation_id' };
+}
+
+/** Refuses the answer to a request that waits for it elsewhere. */
+function toOtherAddress({ inbox, correlationId }: NewMessage, address: string): Refusal {
+  const why = `'${correlationId}' was asked from '${address}', and nobody waits for its reply at '${inbox}'; send it to '${address}'`;
+  return { ...badField('to', why), reply_to: address };
 }
 
 /** Refuses the answer to a request that has ended. */
