@@ -163,6 +163,14 @@ test('What an operator was asked is answered from a shell by any operator, once,
     'Answer an ask or task: signalbox send FROM TEXT --reply-to ID --of operator --token-file',
   );
   const reply = ['--reply-to', id, '--of', 'operator'];
+  expect((await workspace.run(['status'])).stdout).toMatch(/^questions +1 question waits: signalbox inbox$/m);
+  expect((await alice('status')).stdout).toContain(
+    '1 question waits for operator: signalbox inbox --of operator\n',
+  );
+  expect((await workspace.run(['ps'])).stdout).toContain('\n1 question waits: signalbox inbox\n');
+  expect(jsonOf(await alice('ps', '--json'))).toMatchObject({
+    questions: [{ asked: 'operator', waiting: 1, own: false }],
+  });
   expect(await alice('send', 'rosa', 'yes', ...reply)).toMatchObject({ code: 0, stderr: '' });
   expect(await asked).toMatchObject({ code: 0, stdout: 'yes\n' });
   expect(await waiting()).toEqual([]);
