@@ -112,6 +112,7 @@ test('An ask is answered from a shell by the name of its sender.', async () => {
   await expect.poll(waiting).toHaveLength(1);
   const { id } = (await waiting())[0]!;
   const listed = await workspace.run(['inbox'], walt.env);
+  expect(listed.stdout).toMatch(/ ago, \d+ s left /);
   expect(listed.stdout).toContain('Answer an ask or task: signalbox send FROM TEXT --reply-to ID');
   expect(await workspace.run(['send', 'rosa', 'five miles', '--reply-to', id], walt.env)).toMatchObject({
     code: 0,
@@ -190,6 +191,15 @@ test('What an operator was asked is answered from a shell by any operator, once,
   });
   expect(await next).toMatchObject({ code: 0, stdout: 'stop\n' });
   expect((await workspace.run(['send', to!, 'no', '--reply-to', last!])).code).not.toBe(0);
+
+  // One that its asker has given up says so.
+  expect((await workspace.run(['ask', 'operator', 'and then?', '--timeout', '1s'], rosa.env)).code).toBe(75);
+  const { messages } = await operator.admin('history', { since: 0, agent: 'rosa', limit: 99 });
+  const given = messages.filter(({ kind }) => kind === 'ask').at(-1)!;
+  const over = await workspace.run(['send', 'rosa', 'on', '--reply-to', given.id]);
+  expect(over.stderr).toMatch(
+    /('rosa' has withdrawn this|the time to answer this is over); nothing was sent/,
+  );
 });
 
 test('ask prints the answer; one that nobody answers is withdrawn and exits 75.', async () => {

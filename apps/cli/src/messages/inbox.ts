@@ -258,10 +258,15 @@ function messageTable(messages: readonly Message[]): string[] {
     message.from.agent,
     message.kind,
     otherThread(message),
-    `${formatDuration(Date.now() - message.created_at)} ago`,
+    `${formatDuration(Date.now() - message.created_at)} ago${timeLeft(message)}`,
     bodyStart(message.body),
   ]);
   return tableLines(['ID', 'FROM', 'KIND', 'THREAD', 'SENT', 'TEXT'], rows);
+}
+
+/** Says how long a question can still be answered. */
+function timeLeft({ kind, remaining_ms: leftMs }: Message): string {
+  return questionKinds.has(kind) && leftMs !== undefined ? `, ${formatDuration(leftMs)} left` : '';
 }
 
 /** Writes a message for people: its header, an empty line, and its whole body. `now` in epoch milliseconds. */
@@ -273,7 +278,10 @@ function wholeMessage(message: Message, now: number): string[] {
     ['kind', kind],
     ['thread', threadOf(message)],
     ...(correlation_id === undefined ? [] : [['answers', correlation_id] as const]),
-    ['sent', `${new Date(created_at).toISOString()} (${formatDuration(now - created_at)} ago)`],
+    [
+      'sent',
+      `${new Date(created_at).toISOString()} (${formatDuration(now - created_at)} ago${timeLeft(message)})`,
+    ],
     ...(attempt === undefined ? [] : [['attempt', String(attempt)] as const]),
   ];
   return [...factLines(facts), '', ...bodyLines(body)];
