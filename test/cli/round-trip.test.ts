@@ -122,6 +122,13 @@ test('An ask is answered from a shell by the name of its sender.', async () => {
   expect((await workspace.run(['inbox'], walt.env)).stdout).toBe('no messages are waiting for walt\n');
   expect(await asked).toMatchObject({ code: 0, stdout: 'five miles\n' });
 
+  const made = await workspace.run(['send', 'rosa', 'hi', '--reply-to', 'nosuch'], walt.env);
+  expect(made.stderr).toContain("you have no request 'nosuch' of 'rosa'");
+  expect(made.stderr).toContain('signalbox inbox lists what waits, with ids and senders');
+  expect((await workspace.run(['status'], walt.env)).stderr).toContain(
+    "this needs a token of an operator, and yours has the role 'writer'",
+  );
+
   // One that was taken is answered by the line that is printed with it.
   const again = workspace.run(['ask', 'walt', 'and back?', '--timeout', '60s'], rosa.env);
   await expect.poll(waiting).toHaveLength(2);

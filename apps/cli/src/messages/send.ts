@@ -85,7 +85,7 @@ export async function send(to: string, argument: string, flags: SendFlags): Prom
     });
   };
   const { receipt, waiting } = await withClient(flags, deliver, { as: 'agent' }).catch((error) => {
-    throw withRecipientHint(error, to);
+    throw withRequestHint(withRecipientHint(error, to), flags);
   });
   if (flags.json) {
     const { ttlMs, ...rest } = receipt;
@@ -94,6 +94,15 @@ export async function send(to: string, argument: string, flags: SendFlags): Prom
   printLines(...receiptLines(to, receipt, flags), ...dueLines(to, receipt, notBeforeMs, flags));
   const reasons = whyWaitingLines(to, waiting, Date.now());
   if (reasons.length > 0) printNotes(...reasons);
+}
+
+/** Adds to the refusal of an answer to no request where its id and its sender stand. */
+function withRequestHint(error: unknown, flags: SendFlags): unknown {
+  if (!(error instanceof SignalboxError) || error.code !== 'forbidden') return error;
+  if (error.details.field !== 'correlation_id') return error;
+  const of = flags.of === undefined ? [] : ['--of', flags.of];
+  const hint = `${shellWords('signalbox', 'inbox', ...of, ...sameConnection(flags))} lists what waits, with ids and senders`;
+  return new SignalboxError(error.code, error.message, { cause: error, details: { hint, ...error.details } });
 }
 
 /** Finds the question that a reply answers, in the own inbox or that of an operator; `undefined` if it does not wait any more. */

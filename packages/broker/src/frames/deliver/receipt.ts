@@ -64,7 +64,7 @@ function refusalOf(
   const code = refused.result;
   switch (code) {
     case 'no_request':
-      return notAnAnswer(kind);
+      return notAnAnswer(kind, message.inbox, correlationId);
     case 'other_address':
       return toOtherAddress(message, refused.address);
     case 'already_answered':
@@ -131,8 +131,11 @@ function quotaExceeded(message: NewMessage, { of, unit, isKept }: Excess, limits
 }
 
 /** Refuses the answer to a request that its sender did not get. */
-export function notAnAnswer(kind: string): Refusal {
-  const message = `kind '${kind}' goes only to the sender of a request you were sent, with its id as correlation_id`;
+export function notAnAnswer(kind: string, to: string, id: string | undefined): Refusal {
+  const message =
+    id === undefined
+      ? `kind '${kind}' goes only to the sender of a request you were sent, with its id as correlation_id`
+      : `you have no request '${id}' of '${agentOf(to)}': answer one that you were sent, by its id, to its sender`;
   return { code: 'forbidden', message, field: 'correlation_id' };
 }
 
