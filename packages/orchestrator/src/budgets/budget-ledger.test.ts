@@ -113,6 +113,12 @@ test('calls of an earlier process count as long as if they had been counted here
   expect(call('rosa')).toMatchObject({ retry_after_seconds: 45 });
 });
 
+test('calls of an earlier process count for the first call of this one', () => {
+  const { ledger, call } = open({ perWorker: perMinute(1) });
+  ledger.countEarlier([{ agent: 'rosa', role: 'worker', agoMs: 5000, calls: 1 }]);
+  expect(call('rosa')).toMatchObject({ retry_after_seconds: 55 });
+});
+
 test('roles named like things of the language have no budget unless they are given one', () => {
   const { call } = open({ roles: { builder: perMinute(1) }, perRole: {} });
   for (const role of ['constructor', '__proto__', 'toString']) {

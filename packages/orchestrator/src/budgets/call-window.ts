@@ -47,6 +47,7 @@ export class CallWindow {
       entry = { firstAt: now, lastAt: now, calls: 0 };
       this.#entries.push(entry);
     }
+    this.#windowMs = windowMs;
     const counted = entry;
     entry.lastAt = now;
     entry.calls += calls;
