@@ -39,7 +39,7 @@ async function useEncrypted(link: string, happen: () => Promise<unknown>): Promi
     { secure: true, httpOnly: true, sameSite: 'Strict', path: '/api' },
   ]);
   await happen();
-  await page.getByText(/^[1-9]\d* events a minute$/).waitFor();
+  await page.getByText(/^[1-9]\d* events? a minute$/).waitFor();
   await page.reload();
   await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
   // Commands come from the page too.

@@ -39,7 +39,11 @@ test('signalbox up: a person reads what an agent asks with its MCP tool, and ans
   await page.goto(/http:\S+/.exec(printed.stdout)![0]);
   const item = page.getByRole('listitem').filter({ hasText: 'asks you something, and waits.' });
   await item.waitFor();
+  await item.getByText('May I delete the branch `old`? <img').waitFor();
+  await item.getByText(/^\d+:\d\d left$/).waitFor();
   const { form, field } = await openForm(page, 'rosa');
+  await form.getByRole('heading', { name: 'Question from rosa' }).waitFor();
+  await form.getByText(/^\d+:\d\d left$/).waitFor();
   await form.getByText('May I delete the branch').waitFor();
   expect(await form.locator('img').count()).toBe(0);
   await page.keyboard.type('yes, but ');
@@ -117,6 +121,24 @@ test('Of two operators who answer in the conversation at the same moment one doe
   expect(await audited('read', 'inbox_read')).toMatchObject([
     { agent: 'operator.alice', name: 'operator.bob', detail: '1 messages' },
   ]);
+
+  // An asker that gives up is told while somebody types.
+  const page = pages[1]!;
+  await page.goto(`${here.origin}/ui/#/`);
+  const giving = new AbortController();
+  const given = rosa.request('operator.bob', 'ask', 'and now?', {
+    timeoutMs: 60_000,
+    signal: giving.signal,
+  });
+  const { form, field } = await openForm(page, 'rosa');
+  await form.getByText('and now?').waitFor();
+  await field.fill('on');
+  giving.abort();
+  await given.catch(() => undefined);
+  await form.getByText('This does not wait any more').waitFor();
+  expect(await field.inputValue()).toBe('on');
+  await form.getByRole('button', { name: 'Send' }).click();
+  await form.getByText("Not sent: 'rosa' has withdrawn this; nothing was sent").waitFor();
 });
 
 test.each(['broker.ack.before_commit', 'broker.ack.after_commit'])(

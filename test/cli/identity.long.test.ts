@@ -58,7 +58,7 @@ test('A person is told whose token is too little for a command, and an agent is 
   const hint = `the role of the token in ${file} decides that; without --token-file,`;
   expect(await signalbox(hold)).toMatchObject({ code: 77, stderr: expect.stringContaining(hint) });
   const { stderr } = await signalbox(hold, { env: { SIGNALBOX_AGENT: 'ann' } });
-  expect(stderr).toContain("'hold' needs a token of an operator");
+  expect(stderr).toContain('this needs a token of an operator');
   expect(stderr).not.toContain('without --token-file');
 });
 

@@ -15,7 +15,11 @@ afterAll(() => broker?.[Symbol.asyncDispose]());
 
 test('--take prints whole bodies, quoted and JSON indented, and empties the inbox as far as its limit.', async () => {
   const long = 'all of it '.repeat(1000);
-  const rosa = await agentWith(broker, 'rosa', [`${long}\nid  forged\x1b[2J`, { plan: ['a', 'b'] }, 'later']);
+  const rosa = await agentWith(broker, 'rosa', [
+    `${long}\nid  forged\x1b[2J`,
+    { plan: ['a', 'b'] },
+    { text: 'later' },
+  ]);
   const taken = await signalbox(['inbox', '--take', '--limit', '2'], { env: rosa.env });
   expect(taken).toMatchObject({ code: 0, stderr: '' });
   expect(taken.stdout).toContain(`\n| ${long}\n| id  forged\\x1b[2J\n`);
@@ -23,8 +27,12 @@ test('--take prints whole bodies, quoted and JSON indented, and empties the inbo
   expect(taken.stdout).toMatch(/^id {2,}rosa-1\nfrom {2,}walt \(role worker\)$/m);
   expect(taken.stdout).toContain('2 messages taken; 1 still waiting.');
   expect(await rosa.waitingIds()).toEqual(['rosa-2']);
+  // A text is shown alone, as everywhere.
+  expect((await signalbox(['inbox'], { env: rosa.env })).stdout).toMatch(/^rosa-2 .* ago +later$/m);
+  const shown = await signalbox(['inbox', 'show', 'rosa-2'], { env: rosa.env });
+  expect(shown.stdout).toMatch(/\n\n\| later\n$/);
   const rest = await signalbox(['inbox', '--take', '--json'], { env: rosa.env });
-  expect(jsonOf(rest)).toMatchObject({ messages: [{ id: 'rosa-2', body: 'later' }] });
+  expect(jsonOf(rest)).toMatchObject({ messages: [{ id: 'rosa-2', body: { text: 'later' } }] });
   expect(await rosa.waitingIds()).toEqual([]);
 });
 

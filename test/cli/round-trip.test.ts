@@ -112,6 +112,7 @@ test('An ask is answered from a shell by the name of its sender.', async () => {
   await expect.poll(waiting).toHaveLength(1);
   const { id } = (await waiting())[0]!;
   const listed = await workspace.run(['inbox'], walt.env);
+  expect(listed.stdout).toMatch(/ ago, \d+ s left /);
   expect(listed.stdout).toContain('Answer an ask or task: signalbox send FROM TEXT --reply-to ID');
   expect(await workspace.run(['send', 'rosa', 'five miles', '--reply-to', id], walt.env)).toMatchObject({
     code: 0,
@@ -120,6 +121,13 @@ test('An ask is answered from a shell by the name of its sender.', async () => {
   });
   expect((await workspace.run(['inbox'], walt.env)).stdout).toBe('no messages are waiting for walt\n');
   expect(await asked).toMatchObject({ code: 0, stdout: 'five miles\n' });
+
+  const made = await workspace.run(['send', 'rosa', 'hi', '--reply-to', 'nosuch'], walt.env);
+  expect(made.stderr).toContain("you have no request 'nosuch' of 'rosa'");
+  expect(made.stderr).toContain('signalbox inbox lists what waits, with ids and senders');
+  expect((await workspace.run(['status'], walt.env)).stderr).toContain(
+    "this needs a token of an operator, and yours has the role 'writer'",
+  );
 
   // One that was taken is answered by the line that is printed with it.
   const again = workspace.run(['ask', 'walt', 'and back?', '--timeout', '60s'], rosa.env);
@@ -132,6 +140,21 @@ test('An ask is answered from a shell by the name of its sender.', async () => {
     stderr: expect.not.stringContaining('the question'),
   });
   expect(await again).toMatchObject({ code: 0, stdout: 'as far\n' });
+
+  // So is one that was taken, by the name of its sender: the answer goes to the address that asked.
+  const third = workspace.run(['ask', 'walt', 'and now?', '--timeout', '60s'], rosa.env);
+  await expect.poll(waiting).toHaveLength(3);
+  const json = jsonOf(await workspace.run(['inbox', '--take', '--json'], walt.env));
+  const [asked3] = (json as { messages: { id: string }[] }).messages;
+  const wrong = ['send', 'rosa#other', 'home', '--reply-to', asked3!.id];
+  const refused = await workspace.run(wrong, walt.env);
+  expect(refused.stderr).toMatch(/was asked from '(rosa#[^']+)', .* send it to '\1'/);
+  expect(await workspace.run(['send', 'rosa', 'home', '--reply-to', asked3!.id], walt.env)).toMatchObject({
+    code: 0,
+    stderr: '',
+  });
+  expect(await third).toMatchObject({ code: 0, stdout: 'home\n' });
+  expect((await workspace.run(['inbox'], rosa.env)).stdout).toBe('no messages are waiting for rosa\n');
 });
 
 test('What an operator was asked is answered from a shell by any operator, once, and the next one is told who did it.', async () => {
@@ -148,11 +171,42 @@ test('What an operator was asked is answered from a shell by any operator, once,
     'Answer an ask or task: signalbox send FROM TEXT --reply-to ID --of operator --token-file',
   );
   const reply = ['--reply-to', id, '--of', 'operator'];
+  expect((await workspace.run(['status'])).stdout).toMatch(/^questions +1 question waits: signalbox inbox$/m);
+  expect((await alice('status')).stdout).toContain(
+    '1 question waits for operator: signalbox inbox --of operator\n',
+  );
+  expect((await workspace.run(['ps'])).stdout).toContain('\n1 question waits: signalbox inbox\n');
+  expect(jsonOf(await alice('ps', '--json'))).toMatchObject({
+    questions: [{ asked: 'operator', waiting: 1, own: false }],
+  });
   expect(await alice('send', 'rosa', 'yes', ...reply)).toMatchObject({ code: 0, stderr: '' });
   expect(await asked).toMatchObject({ code: 0, stdout: 'yes\n' });
   expect(await waiting()).toEqual([]);
   const late = await workspace.run(['send', 'rosa', 'no', '--reply-to', id]);
   expect(late.stderr).toContain("'operator.alice' has answered this already; nothing was sent");
+
+  // The own inbox of an operator may be empty by then.
+  const next = workspace.run(['ask', 'operator', 'and now?', '--timeout', '60s'], rosa.env);
+  await expect.poll(waiting).toHaveLength(1);
+  const taken = await workspace.run(['inbox', '--take']);
+  const [, to, last] = /Answer it: signalbox send '?(rosa#[^' ]+)'? TEXT --reply-to (\S+)/.exec(
+    taken.stdout,
+  )!;
+  expect(await workspace.run(['send', 'rosa', 'stop', '--reply-to', last!])).toMatchObject({
+    code: 0,
+    stderr: '',
+  });
+  expect(await next).toMatchObject({ code: 0, stdout: 'stop\n' });
+  expect((await workspace.run(['send', to!, 'no', '--reply-to', last!])).code).not.toBe(0);
+
+  // One that its asker has given up says so.
+  expect((await workspace.run(['ask', 'operator', 'and then?', '--timeout', '1s'], rosa.env)).code).toBe(75);
+  const { messages } = await operator.admin('history', { since: 0, agent: 'rosa', limit: 99 });
+  const given = messages.filter(({ kind }) => kind === 'ask').at(-1)!;
+  const over = await workspace.run(['send', 'rosa', 'on', '--reply-to', given.id]);
+  expect(over.stderr).toMatch(
+    /('rosa' has withdrawn this|the time to answer this is over); nothing was sent/,
+  );
 });
 
 test('ask prints the answer; one that nobody answers is withdrawn and exits 75.', async () => {

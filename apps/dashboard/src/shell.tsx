@@ -155,9 +155,12 @@ function Looking({ facts }: { facts: SignInFacts }) {
     })),
   ];
   return (
-    <Frame facts={facts} links={links} current={shown?.name ?? ''}>
-      {shown ? shown.show() : <AttentionView resource={attention} />}
-    </Frame>
+    <>
+      <Frame facts={facts} links={links} current={shown?.name ?? ''}>
+        {shown ? shown.show() : <AttentionView resource={attention} />}
+      </Frame>
+      <AnswerForm items={items} />
+    </>
   );
 }
 
@@ -220,7 +223,6 @@ function Frame({
         <Notices />
       </div>
       <HoldForm />
-      <AnswerForm />
       {keysShown.value && <Keys />}
     </div>
   );

@@ -70,12 +70,13 @@ export function brokerReplacedError({ id, to }: DeliverFrame): SignalboxError {
   return clientError('connection_lost', message, { details: { id, mayBeStored: true } });
 }
 
-/** Turns the broker's `error` frame into an error; its `retry_after_ms` is in `details.retryAfterMs`. */
+/** Turns the broker's `error` frame into an error; its `retry_after_ms` is in `details.retryAfterMs`, its `reply_to` in `details.replyTo`. */
 export function brokerError(frame: ErrorFrame): SignalboxError {
   return new SignalboxError(frame.code, frame.message, {
     retryable: frame.retryable,
     details: {
       ...(frame.field !== undefined && { field: frame.field }),
+      ...(frame.reply_to !== undefined && { replyTo: frame.reply_to }),
       ...(frame.retry_after_ms !== undefined && { retryAfterMs: frame.retry_after_ms }),
     },
   });

@@ -344,6 +344,9 @@ export class BatchWriter<Inbox extends CountedInbox> {
       return { result: 'already_answered', ...(isAcked && { acked: { inbox: request.inbox, seq } }) };
     }
     const { thread, message: asked } = request;
+    // Only the address that asked waits for the reply.
+    const address = asked?.shared.senderAddress ?? message.inbox;
+    if (address !== message.inbox) return { result: 'other_address', address };
     const reply = thread === message.thread ? message : { ...message, thread };
     const added: Appended = repeat ? { result: repeat } : this.#appendNew(reply, inbox);
     const appended = thread === undefined || repeat ? added : { ...added, thread };

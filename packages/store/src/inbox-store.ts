@@ -9,9 +9,9 @@ import type { ScheduledMessages } from './scheduled-messages.ts';
 /**
  * The answer to one {@link NewMessage}. With `duplicate`, `id_conflict` and `already_answered` nothing is stored, but `settles` takes
  * effect; the other refusals change nothing. `already_answered`: the request that the message answers has ended. If it was pending, it is
- * acked, and `acked` names it. `no_request`: the replier was never sent this request. A message with `copies` is answered with the outcome
- * of each copy, and its repeat gets the same answer. `thread` is the thread of the request that the message answers, if it differs from the
- * request's id, and `request` is the request that a reply with `asked` acked. `after` is set in a store of several brokers: in its inbox the message follows the message with this number, or one that is
+ * acked, and `acked` names it. `no_request`: the replier was never sent this request. `other_address`: the request was sent from another
+ * address of its sender, `address`. A message with `copies` is answered with the outcome of each copy, and its repeat gets the same answer.
+ * `thread` is the thread of the request that the message answers, if it differs from the request's id, and `request` is the request that a reply with `asked` acked. `after` is set in a store of several brokers: in its inbox the message follows the message with this number, or one that is
  * settled. It is higher than any number if this broker does not hold the inbox; `isLeasedElsewhere` then tells whether another broker does.
  * `scheduled`: the message waits for its time. `gone`: the message to be released was cancelled. `isDamaged`: a released message has lost
  * its body, and must not be given to a consumer.
@@ -34,6 +34,7 @@ export type Appended =
   | ({ result: 'id_conflict' } & OfRecipient)
   | { result: 'already_answered'; acked?: { inbox: string; seq: number } }
   | { result: 'no_request' }
+  | { result: 'other_address'; address: string }
   | ({ result: 'inbox_full' } & OfRecipient)
   | ({ result: 'quota_exceeded' } & Excess & OfRecipient)
   | ({ result: 'storage_full' } & OfRecipient);

@@ -6,7 +6,13 @@ import {
   listOfflineWithMail,
   type WaitingAgent,
 } from '@signalbox/client/operator';
-import { type OpenCalls, readOpenCalls } from '@signalbox/client/operator/internal';
+import {
+  countQuestions,
+  listWaiting,
+  type OpenCalls,
+  readOpenCalls,
+  type WaitingQuestions,
+} from '@signalbox/client/operator/internal';
 import {
   type BudgetUse,
   type CallRecord,
@@ -21,6 +27,7 @@ import { holdText } from '@signalbox/protocol/internal';
 import { toolLabel } from '@signalbox/protocol/tool-label';
 import { type ConnectedClient, withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
+import { questionLines } from '../messages/waiting-messages.ts';
 import { count, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 import { askedRole } from '../token/listed-roles.ts';
 import { agentTable, optionalColumns } from './agent-rows.ts';
@@ -52,23 +59,27 @@ const maxHoldLines = 5;
  * holds, and the tool calls that run or wait.
  */
 export async function listAgents(flags: AgentsFlags): Promise<void> {
-  const { connections, offline, failed, holds, open } = await withClient(flags, async (connected) => {
-    const { client } = connected;
-    const callers = await client.listConnected({
-      withStatus: true,
-      ...(flags.role !== undefined && { role: flags.role }),
-    });
-    const connections = callers.filter(({ address }) => address !== client.address);
-    const offline = await offlineAgents(connected, flags.role);
-    if (flags.role !== undefined && connections.length === 0 && offline?.agents.length === 0)
-      await askedRole(connected, flags, flags.role);
-    return {
-      connections,
-      offline,
-      failed: await failedPrograms(connected, flags.role),
-      ...(await standstills(connected)),
-    };
-  });
+  const { connections, offline, failed, questions, holds, open } = await withClient(
+    flags,
+    async (connected) => {
+      const { client } = connected;
+      const callers = await client.listConnected({
+        withStatus: true,
+        ...(flags.role !== undefined && { role: flags.role }),
+      });
+      const connections = callers.filter(({ address }) => address !== client.address);
+      const offline = await offlineAgents(connected, flags.role);
+      if (flags.role !== undefined && connections.length === 0 && offline?.agents.length === 0)
+        await askedRole(connected, flags, flags.role);
+      return {
+        connections,
+        offline,
+        failed: await failedPrograms(connected, flags.role),
+        questions: await waitingQuestions(connected),
+        ...(await standstills(connected)),
+      };
+    },
+  );
   const isWanted = ({ role }: { role: string }): boolean => flags.role === undefined || role === flags.role;
   if (flags.json)
     return printJson({
@@ -80,6 +91,7 @@ export async function listAgents(flags: AgentsFlags): Promise<void> {
       calls: open?.calls.filter(isWanted) ?? null,
       budgets: open?.budgets.filter(isWanted) ?? null,
       approvals_waiting: open?.waiting ?? null,
+      questions: questions ?? null,
     });
   const { headings, rows } = agentTable(connections, offline?.agents ?? [], Date.now(), failed, holds);
   printLines(rows.length === 0 ? 'no agents are connected' : tableLines(headings, rows, { optionalColumns }));
@@ -89,6 +101,7 @@ export async function listAgents(flags: AgentsFlags): Promise<void> {
     ...budgetLines(open?.budgets.filter(isWanted) ?? []),
     ...holdLines(holds, connections),
     ...approvalLines(open?.waiting ?? 0),
+    ...questionLines(questions ?? []),
   ];
   if (notes.length > 0) printLines('', ...notes);
   if (offline?.more)
@@ -112,6 +125,16 @@ async function failedPrograms(
   if (!isPermitted(operationPermissions.admin.failures, permissionsOfRole(client.role))) return undefined;
   const failed = await listFailedPrograms(client);
   return failed.filter((one) => role === undefined || one.role === role);
+}
+
+/** Counts the questions that wait for operators; `undefined` if the token may not see that. */
+async function waitingQuestions({ client }: ConnectedClient): Promise<WaitingQuestions[] | undefined> {
+  if (!isPermitted(operationPermissions.admin.waiting, permissionsOfRole(client.role))) return undefined;
+  const { agents } = await listWaiting(client, { limit: maxOffline });
+  return await countQuestions(
+    client,
+    agents.map(({ agent }) => agent),
+  );
 }
 
 /** Asks what keeps agents from going on: the holds, and the calls that run or wait. Absent if the token may not see them. */

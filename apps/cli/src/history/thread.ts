@@ -8,7 +8,6 @@ import {
 } from '@signalbox/client/operator';
 import { bodyWithoutSecrets, shownExcerpt } from '@signalbox/mcp-host/redaction';
 import { SignalboxError } from '@signalbox/protocol';
-import { bodyTextOf } from '@signalbox/protocol/body-text';
 import { formatDuration, formatElapsed } from '@signalbox/protocol/duration';
 import { quotedLines } from '@signalbox/protocol/internal';
 import { toolLabel } from '@signalbox/protocol/tool-label';
@@ -144,7 +143,9 @@ function entryLines(entry: ShownEntry): string[] {
     const { from_agent, to, kind, state, id, body, size } = entry;
     const end = state === undefined || state === 'acked' ? '' : ` (${state})`;
     const text =
-      body === undefined ? [`  ${byteSize(size)}`] : quotedLines(textOf(entry)).map((line) => `  ${line}`);
+      body === undefined
+        ? [`  ${byteSize(size)}`]
+        : quotedLines(bodyText(body, { indent: 2 })).map((line) => `  ${line}`);
     return [`${time}  ${from_agent} → ${to}  ${kind}${end}  ${id}`, ...text];
   }
   if (entry.what === 'call') {
@@ -188,10 +189,4 @@ function shown({ body, text, ...message }: KeptMessage): ShownMessage {
     ...(body !== undefined && { body: parsedBody(bodyWithoutSecrets(body)) }),
     ...(text !== undefined && { text: shownExcerpt(text) }),
   };
-}
-
-/** Writes a body as people read it: the text of one that says nothing else. */
-function textOf({ body }: ShownMessage): string {
-  const said = bodyTextOf(body);
-  return bodyText(said?.isWhole ? said.text : body, { indent: 2 });
 }

@@ -1,5 +1,6 @@
 import type { BrokerClient } from '@signalbox/client';
 import { requireFreeInbox } from '@signalbox/client/internal';
+import { questionKinds } from '@signalbox/client/operator/internal';
 import { bodyWithoutSecrets } from '@signalbox/mcp-host/redaction';
 import {
   agentOf,
@@ -176,7 +177,7 @@ async function list(flags: InboxFlags): Promise<void> {
     ? `The first ${messages.length}, still waiting, and there are more: see --limit.`
     : `${count(messages.length, 'message')}, still waiting.`;
   const isMine = flags.of === undefined || isOperator(agentOf(flags.of));
-  const isAsked = isMine && messages.some(({ kind }) => questions.has(kind));
+  const isAsked = isMine && messages.some(({ kind }) => questionKinds.has(kind));
   printLines(
     messageTable(messages),
     '',
@@ -238,9 +239,6 @@ function howToRead(flags: InboxFlags): string {
   return `Read one whole: ${show}   Read all and take them from the inbox: ${take}`;
 }
 
-/** The kinds of messages whose senders wait for an answer. */
-const questions = new Set(['ask', 'task']);
-
 function howToAnswer(to: string, id: string, flags: InboxFlags): string {
   const words = ['--reply-to', id, ...(flags.of === undefined ? [] : ['--of', flags.of])];
   return `${shellWords('signalbox', 'send', to)} TEXT ${shellWords(...words, ...sameConnection(flags))}`;
@@ -250,7 +248,7 @@ function howToAnswer(to: string, id: string, flags: InboxFlags): string {
 function takenLines(message: Message, flags: InboxFlags): string[] {
   const { id, kind, from } = message;
   const lines = wholeMessage(message, Date.now());
-  if (questions.has(kind)) lines.push('', `Answer it: ${howToAnswer(from.address, id, flags)}`);
+  if (questionKinds.has(kind)) lines.push('', `Answer it: ${howToAnswer(from.address, id, flags)}`);
   return lines;
 }
 
@@ -260,10 +258,15 @@ function messageTable(messages: readonly Message[]): string[] {
     message.from.agent,
     message.kind,
     otherThread(message),
-    `${formatDuration(Date.now() - message.created_at)} ago`,
+    `${formatDuration(Date.now() - message.created_at)} ago${timeLeft(message)}`,
     bodyStart(message.body),
   ]);
   return tableLines(['ID', 'FROM', 'KIND', 'THREAD', 'SENT', 'TEXT'], rows);
+}
+
+/** Says how long a question can still be answered. */
+function timeLeft({ kind, remaining_ms: leftMs }: Message): string {
+  return questionKinds.has(kind) && leftMs !== undefined ? `, ${formatDuration(leftMs)} left` : '';
 }
 
 /** Writes a message for people: its header, an empty line, and its whole body. `now` in epoch milliseconds. */
@@ -275,7 +278,10 @@ function wholeMessage(message: Message, now: number): string[] {
     ['kind', kind],
     ['thread', threadOf(message)],
     ...(correlation_id === undefined ? [] : [['answers', correlation_id] as const]),
-    ['sent', `${new Date(created_at).toISOString()} (${formatDuration(now - created_at)} ago)`],
+    [
+      'sent',
+      `${new Date(created_at).toISOString()} (${formatDuration(now - created_at)} ago${timeLeft(message)})`,
+    ],
     ...(attempt === undefined ? [] : [['attempt', String(attempt)] as const]),
   ];
   return [...factLines(facts), '', ...bodyLines(body)];
@@ -328,7 +334,7 @@ async function acknowledge(client: BrokerClient, messages: readonly Message[]): 
 }
 
 function settledLine({ id, kind }: Message): string {
-  const why = questions.has(kind)
+  const why = questionKinds.has(kind)
     ? 'somebody else has answered it, or its sender withdrew it'
     : 'it is settled';
   return `message ${id} does not wait any more: ${why}`;

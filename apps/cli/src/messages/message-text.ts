@@ -1,4 +1,5 @@
 import { type Message, parseJson } from '@signalbox/protocol';
+import { bodyTextOf } from '@signalbox/protocol/body-text';
 import { quotedLines } from '@signalbox/protocol/internal';
 import { oneLine } from '../terminal/output.ts';
 
@@ -17,9 +18,10 @@ export function parsedBody(body: string | undefined): unknown {
   }
 }
 
-/** Writes a body for people: a text as it is, anything else as JSON. */
+/** Writes a body for people: a text as it is, also that of JSON which says nothing else, and other JSON as JSON. */
 export function bodyText(body: unknown, { indent = 0 } = {}): string {
-  return typeof body === 'string' ? body : (JSON.stringify(body, null, indent) ?? '');
+  const said = bodyTextOf(body);
+  return said?.isWhole ? said.text : (JSON.stringify(body, null, indent) ?? '');
 }
 
 /** Writes the beginning of a body on one line. */

@@ -51,12 +51,8 @@ export async function send(to: string, argument: string, flags: SendFlags): Prom
   const deliver = async ({ client }: ConnectedClient) => {
     requireLifetime(client, '--ttl', flags.ttl);
     const question = kind === 'reply' ? await questionOf(client, to, flags) : undefined;
-    // The agent that asked may have several addresses.
-    const address = to.includes('#') ? to : (question?.from.address ?? to);
     const asked = question?.to ?? flags.of;
-    const waiting = notBeforeMs === undefined && !flags.all ? await whyWaiting(client, address) : undefined;
     const message = {
-      to: address,
       body,
       ...(flags.id !== undefined && { id: flags.id }),
       ...(flags.ttl !== undefined && { ttlMs: flags.ttl }),
@@ -67,14 +63,29 @@ export async function send(to: string, argument: string, flags: SendFlags): Prom
       ...(flags.partial && { partial: true }),
     };
     const { replyTo: correlationId } = flags;
-    const receipt =
-      kind === 'reply' && correlationId !== undefined
-        ? await answerRequest(client, { ...message, correlationId, ...(asked !== undefined && { asked }) })
-        : await client.deliver({ ...message, kind, ...(correlationId !== undefined && { correlationId }) });
-    return { receipt, waiting: receipt.duplicate ? undefined : waiting };
+    const deliverTo = async (address: string) => {
+      const waiting = notBeforeMs === undefined && !flags.all ? await whyWaiting(client, address) : undefined;
+      const outgoing = { ...message, to: address };
+      const receipt =
+        kind === 'reply' && correlationId !== undefined
+          ? await answerRequest(client, { ...outgoing, correlationId, ...(asked !== undefined && { asked }) })
+          : await client.deliver({
+              ...outgoing,
+              kind,
+              ...(correlationId !== undefined && { correlationId }),
+            });
+      return { receipt, waiting: receipt.duplicate ? undefined : waiting };
+    };
+    if (to.includes('#')) return await deliverTo(to);
+    // The agent that asked may have several addresses, and the broker names the one that waits for the answer.
+    return await deliverTo(question?.from.address ?? to).catch((error: unknown) => {
+      const address = error instanceof SignalboxError ? error.details.replyTo : undefined;
+      if (typeof address !== 'string') throw error;
+      return deliverTo(address);
+    });
   };
   const { receipt, waiting } = await withClient(flags, deliver, { as: 'agent' }).catch((error) => {
-    throw withRecipientHint(error, to);
+    throw withRequestHint(withRecipientHint(error, to), flags);
   });
   if (flags.json) {
     const { ttlMs, ...rest } = receipt;
@@ -83,6 +94,15 @@ export async function send(to: string, argument: string, flags: SendFlags): Prom
   printLines(...receiptLines(to, receipt, flags), ...dueLines(to, receipt, notBeforeMs, flags));
   const reasons = whyWaitingLines(to, waiting, Date.now());
   if (reasons.length > 0) printNotes(...reasons);
+}
+
+/** Adds to the refusal of an answer to no request where its id and its sender stand. */
+function withRequestHint(error: unknown, flags: SendFlags): unknown {
+  if (!(error instanceof SignalboxError) || error.code !== 'forbidden') return error;
+  if (error.details.field !== 'correlation_id') return error;
+  const of = flags.of === undefined ? [] : ['--of', flags.of];
+  const hint = `${shellWords('signalbox', 'inbox', ...of, ...sameConnection(flags))} lists what waits, with ids and senders`;
+  return new SignalboxError(error.code, error.message, { cause: error, details: { hint, ...error.details } });
 }
 
 /** Finds the question that a reply answers, in the own inbox or that of an operator; `undefined` if it does not wait any more. */

@@ -1,5 +1,6 @@
 import type { BrokerClient } from '@signalbox/client';
 import { listHolds, listTokens } from '@signalbox/client/operator';
+import type { WaitingQuestions } from '@signalbox/client/operator/internal';
 import { agentOf, type Hold, type Message, SignalboxError } from '@signalbox/protocol';
 import { holdText, isOnAgent, suggestion } from '@signalbox/protocol/internal';
 import { count } from '../terminal/output.ts';
@@ -136,4 +137,12 @@ async function* waiting(
     left -= page.length;
     after = page.at(-1)?.seq;
   }
+}
+
+/** Says how many questions wait for operators, each with the command that lists them. */
+export function questionLines(questions: readonly WaitingQuestions[]): string[] {
+  return questions.map(({ asked, waiting, own }) => {
+    const waits = `${count(waiting, 'question')} ${waiting === 1 ? 'waits' : 'wait'}`;
+    return own ? `${waits}: signalbox inbox` : `${waits} for ${asked}: signalbox inbox --of ${asked}`;
+  });
 }

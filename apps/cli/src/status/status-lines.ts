@@ -1,10 +1,12 @@
 import type { Status } from '@signalbox/client/operator';
+import type { WaitingQuestions } from '@signalbox/client/operator/internal';
 import { formatDuration } from '@signalbox/protocol/duration';
+import { questionLines } from '../messages/waiting-messages.ts';
 import { byteSize } from '../terminal/byte-size.ts';
 import { count, tableLines } from '../terminal/output.ts';
 
-/** A status, and the address of the broker that it is about. */
-export type LocatedStatus = Status & { url: string };
+/** A status, the address of the broker that it is about, and the questions to operators. */
+export type LocatedStatus = Status & { url: string; questions: readonly WaitingQuestions[] };
 
 /** Writes a status for people, on one screen. `now` in epoch milliseconds. */
 export function statusLines(status: LocatedStatus, problems: readonly string[], now: number): string[] {
@@ -24,7 +26,7 @@ export function statusLines(status: LocatedStatus, problems: readonly string[], 
 }
 
 function facts(
-  { url, broker, hold, holds, agents, orchestrator }: LocatedStatus,
+  { url, broker, hold, holds, questions, agents, orchestrator }: LocatedStatus,
   now: number,
 ): [string, string][] {
   const { version, started_at, receipt_means, pending, oldest_pending_at, dead_letters, scheduled } = broker;
@@ -43,6 +45,7 @@ function facts(
       `${servers.filter(({ state }) => state === 'ready').length} of ${servers.length} ready${restText(servers)}, ${count(sum(servers, 'tool_count'), 'tool')}`,
     ],
     ['approvals', approvalsText(orchestrator.approvals, now)],
+    ...questionLines(questions).map((text): [string, string] => ['questions', text]),
     ['holds', holdsText(holds.length, orchestrator.calls_held)],
     [
       'agents',

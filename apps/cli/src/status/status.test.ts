@@ -38,6 +38,7 @@ function status(change: Partial<LocatedStatus> = {}): LocatedStatus {
     },
     hold: undefined,
     holds: [],
+    questions: [],
     failed: [],
     agents: { connected: 2, withMail: 1, offlineWithMail: 3 },
     failing: [],
@@ -114,7 +115,7 @@ test('A broker that was down for a while is as it should be, unless it holds som
   expect(degradations(holding, now)).toHaveLength(1);
 });
 
-test('A status counts the calls that wait for a person and those that are held, which is no degradation.', () => {
+test('A status counts the calls and questions that wait for a person and those that are held, which is no degradation.', () => {
   const waiting = {
     ...of(),
     approvals: { waiting: 2, oldest_at: now - 300_000, deadline_at: now + 1_200_000 },
@@ -122,7 +123,8 @@ test('A status counts the calls that wait for a person and those that are held, 
   };
   const waits = status({ orchestrator: waiting, holds: [standing] });
   expect(degradations(waits, now)).toEqual([]);
-  const lines = statusLines(waits, [], now);
+  const lines = statusLines({ ...waits, questions: [{ asked: 'operator', waiting: 1, own: true }] }, [], now);
+  expect(lines).toContain('questions     1 question waits: signalbox inbox');
   expect(lines).toContain(
     'approvals     2 tool calls wait for a person, the oldest for 5 min, the first ends in 20 min: signalbox approvals',
   );

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { listTokens, readStatus } from '@signalbox/client/operator';
+import { countQuestions, readFleet } from '@signalbox/client/operator/internal';
 import { strandedRoles } from '@signalbox/daemon/config/internal';
 import { brokerKeeper } from '@signalbox/daemon/data-directory';
 import { SignalboxError } from '@signalbox/protocol';
@@ -23,10 +24,13 @@ export async function printStatus(flags: StatusFlags): Promise<ExitCode> {
   const { stranded, ...status } = await withClient(flags, async (connected) => {
     const { client, connection } = connected;
     const tokens = await listTokens(client);
+    const fleet = await readFleet(client);
+    const withMail = fleet.waiting.agents.map(({ agent }) => agent);
     return {
       url: client.url,
+      questions: await countQuestions(client, withMail),
       stranded: strandedRoles(tokens, await listedRoles(flags, connection.url)),
-      ...(await readStatus(client, await orchestratorOf(connected, flags))),
+      ...(await readStatus(client, await orchestratorOf(connected, flags), { fleet })),
     };
   }).catch((error) => {
     throw withProcess(error);

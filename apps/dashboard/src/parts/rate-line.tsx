@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { lastBatch, liveState } from '../model/live.ts';
+import { counted } from './numbers.ts';
 
 const seconds = 60;
 
@@ -24,7 +25,7 @@ export function RateLine() {
   const most = Math.max(1, ...counts);
   const points = counts.map((count, index) => `${(index * 100) / (seconds - 1)},${23 - (21 * count) / most}`);
   const sum = counts.reduce((all, count) => all + count, 0);
-  const text = liveState.value === 'open' ? `${sum} events a minute` : 'events: unknown';
+  const text = liveState.value === 'open' ? `${counted(sum, 'event')} a minute` : 'events: unknown';
   return (
     <figure class="rate">
       <svg viewBox="0 0 100 24" preserveAspectRatio="none" aria-hidden="true">

@@ -1,11 +1,16 @@
 import { signal } from '@preact/signals';
+import type { AttentionItem } from '@signalbox/daemon/dashboard';
 import type { Message } from '@signalbox/protocol';
+import { bodyTextOf } from '@signalbox/protocol/body-text';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { newKey, read } from '../api/request.ts';
+import { serverTime } from '../model/clock.ts';
 import { failureText, notify, perform } from '../model/notices.ts';
 import { hrefOf } from '../model/route.ts';
 import { Age } from '../parts/age.tsx';
+import { Countdown } from '../parts/countdown.tsx';
 import { MessageBody } from '../parts/message-body.tsx';
+import { readableJson } from '../parts/readable-json.ts';
 import { Text } from '../parts/text.tsx';
 
 /** A question that waits in the inbox of an operator. */
@@ -19,6 +24,9 @@ interface Draft {
   text: string;
   key: string;
 }
+
+/** The characters of a question that a list shows. */
+const startLength = 200;
 
 const answering = signal<Question | undefined>(undefined);
 /** The drafts by question: a form that was closed shows its text again. */
@@ -40,17 +48,39 @@ export function AnswerButton({ of, from }: { of: Question; from: string }) {
   );
 }
 
-/** The form for an answer, which is shown over the page with the question: the views below it read again without touching it. */
-export function AnswerForm() {
-  const { value } = answering;
-  return value === undefined ? null : <Form key={`${value.inbox} ${value.seq}`} of={value} />;
+/** The beginning of a question, read once. */
+export function QuestionStart({ of }: { of: Question }) {
+  const [question, setQuestion] = useState<Message>();
+  useEffect(() => {
+    // One that is gone leaves the list.
+    read<Message>('messages/show', { inbox: of.inbox, seq: of.seq }).then(setQuestion, () => undefined);
+  }, []);
+  const { body } = question ?? {};
+  if (body === undefined) return null;
+  const text = bodyTextOf(readableJson(body) ?? body)?.text ?? body;
+  return <Text>{text.length > startLength ? `${text.slice(0, startLength)}…` : text}</Text>;
 }
 
-function Form({ of }: { of: Question }) {
+/**
+ * The form for an answer, which is shown over the page with the question: the views below it read again without touching it. `items` are
+ * those that need attention.
+ */
+export function AnswerForm({ items }: { items: readonly AttentionItem[] }) {
+  const { value } = answering;
+  if (value === undefined) return null;
+  const isListed = items.some(({ question: one }) => one?.inbox === value.inbox && one.seq === value.seq);
+  return <Form key={`${value.inbox} ${value.seq}`} of={value} isListed={isListed} />;
+}
+
+function Form({ of, isListed }: { of: Question; isListed: boolean }) {
   const name = `${of.inbox} ${of.seq}`;
   const dialog = useRef<HTMLDialogElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
-  const [question, setQuestion] = useState<Message>();
+  const [question, setQuestion] = useState<Message & { until: number }>();
+  // A list that is cut, or was read before, says nothing of a question.
+  const wasListed = useRef(false);
+  wasListed.current ||= isListed;
+  const isGone = wasListed.current && !isListed;
   const [{ text, key }, setDraft] = useState<Draft>(drafts.get(name) ?? { text: '', key: newKey() });
   const [failure, setFailure] = useState<string>();
   const [isSending, setSending] = useState(false);
@@ -59,7 +89,11 @@ function Form({ of }: { of: Question }) {
     field.current?.focus();
   }, []);
   useEffect(() => {
-    read<Message>('messages/show', { ...of }).then(setQuestion, (error) => setFailure(failureText(error)));
+    const { inbox, seq } = of;
+    read<Message>('messages/show', { inbox, seq }).then(
+      (message) => setQuestion({ ...message, until: serverTime() + (message.remaining_ms ?? 0) }),
+      (error) => setFailure(failureText(error)),
+    );
   }, []);
   const close = (): void => {
     answering.value = undefined;
@@ -109,11 +143,18 @@ function Form({ of }: { of: Question }) {
           void send();
         }}
       >
-        <h2>{question ? <Text>{`${question.kind} of ${question.from.agent}`}</Text> : 'Answer'}</h2>
+        <h2>
+          {question ? (
+            <Text>{`${question.kind === 'task' ? 'Task' : 'Question'} from ${question.from.agent}`}</Text>
+          ) : (
+            'Answer'
+          )}
+        </h2>
         {question && (
           <div>
             <p class="quiet">
-              to <Text>{question.to}</Text>, <Age at={question.created_at} /> ago
+              to <Text>{question.to}</Text>, <Age at={question.created_at} /> ago,{' '}
+              <Countdown until={question.until} />
             </p>
             <MessageBody of={question.body ?? ''} />
           </div>
@@ -128,6 +169,11 @@ function Form({ of }: { of: Question }) {
             onInput={(event) => write(event.currentTarget.value)}
           />
         </label>
+        {isGone && !isSending && failure === undefined && (
+          <p class="wrong" role="status">
+            This does not wait any more: it was answered or withdrawn, or its time is over.
+          </p>
+        )}
         {failure !== undefined && (
           <p class="wrong" role="alert">
             Not sent: <Text>{failure}</Text>

@@ -4,11 +4,12 @@ import type { Resource } from '../model/resource.ts';
 import { canAct } from '../model/sign-in.ts';
 import { Age, Ago } from '../parts/age.tsx';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
+import { Countdown } from '../parts/countdown.tsx';
 import { counted, figure } from '../parts/numbers.ts';
 import { StateMark } from '../parts/state-mark.tsx';
 import { Name, Text } from '../parts/text.tsx';
 import { View } from '../parts/view.tsx';
-import { AnswerButton } from './answer-form.tsx';
+import { AnswerButton, QuestionStart } from './answer-form.tsx';
 import { AskingItem } from './approvals/asking-item.tsx';
 import { WithheldDefinitions } from './withheld-definitions.tsx';
 
@@ -72,7 +73,8 @@ function Item({ item }: { item: AttentionItem }) {
         <Name>{who}</Name>
       </a>
       <span class="what">
-        <Text>{what}</Text>
+        <Text>{what}</Text> {question?.until !== undefined && <Countdown until={question.until} />}{' '}
+        {question?.isOwn && canAct.value && <QuestionStart of={question} />}
       </span>
       <span class="since">{since === undefined ? '' : <Age at={since} />}</span>
       <span class="do">

@@ -4,6 +4,7 @@ import type { DeliverResult, Producer } from '../core/producer.ts';
 import { auditCaller } from '../frames/caller.ts';
 import { type Recipients, receiptOf } from '../frames/deliver/receipt.ts';
 import type { FrameDeps } from '../frames/frame-deps.ts';
+import type { Refusal } from '../frames/outcome.ts';
 import type { AgentBudget } from '../limits/agent-budgets.ts';
 import { isUnavailable, storeUnavailable } from '../store-unavailable.ts';
 import type { Identity } from './handshake.ts';
@@ -37,7 +38,7 @@ export class Responder implements Producer {
   }
 
   /** Refuses a frame, or the connection if `refusal` has no id. */
-  refuse(refusal: FrameRefusal, retryAfterMs?: number): void {
+  refuse(refusal: FrameRefusal & Refusal, retryAfterMs?: number): void {
     this.tell(refusal, retryAfterMs);
     const { code, message, field } = refusal;
     const { audit, followers, metrics, now } = this.#deps;
@@ -47,13 +48,17 @@ export class Responder implements Producer {
   }
 
   /** Sends an error that nobody has to look into. It is not recorded. */
-  tell({ code, message, field, id, request_id }: FrameRefusal, retryAfterMs?: number): void {
+  tell(
+    { code, message, field, reply_to, id, request_id }: FrameRefusal & Refusal,
+    retryAfterMs?: number,
+  ): void {
     this.#budget.spendFrames(furtherCosts.refused);
     this.#outbox.send({
       type: 'error',
       code,
       message,
       field,
+      reply_to,
       id,
       request_id,
       retryable: errorCodes[code].retryable,

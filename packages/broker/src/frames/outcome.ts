@@ -5,6 +5,8 @@ export interface Refusal {
   code: ErrorCode;
   message: string;
   field?: string;
+  /** The address that asked, if a reply goes to another. */
+  reply_to?: string;
 }
 
 /** The result of handling a frame. `undefined` sends nothing now; the receipt of a message follows when it is durable. */

@@ -6,7 +6,8 @@ import { readHistory } from './history/history.ts';
 export type Answer = Omit<Outgoing, 'kind'> & { correlationId: string };
 
 /**
- * Sends the final reply to a request. Rejects with `already_answered` if the request has its end, and tells operators who answered it;
+ * Sends the final reply to a request. Rejects with `already_answered` if the request has its end, and tells operators who answered it, or
+ * that it was withdrawn or is over;
  * nothing is stored then.
  */
 export async function answerRequest(client: BrokerClient, answer: Answer): Promise<Receipt> {
@@ -14,23 +15,36 @@ export async function answerRequest(client: BrokerClient, answer: Answer): Promi
     return await client.deliver({ ...answer, kind: 'reply' });
   } catch (error) {
     if (!(error instanceof SignalboxError) || error.code !== 'already_answered') throw error;
-    // The end is known, even if nobody can tell whose it was.
-    const by = isOperator(client.agent) ? await answererOf(client, answer).catch(() => undefined) : undefined;
-    if (by === undefined) throw error;
-    const who = by === client.agent ? `you ('${by}') have` : `'${by}' has`;
-    throw new SignalboxError('already_answered', `${who} answered this already; nothing was sent`, {
+    // The end is known, even if nobody can tell which it was.
+    const end = isOperator(client.agent) ? await endOf(client, answer).catch(() => undefined) : undefined;
+    if (end === undefined) throw error;
+    const { by, why } = end;
+    throw new SignalboxError('already_answered', `${why}; nothing was sent`, {
       cause: error,
-      details: { ...error.details, by },
+      details: { ...error.details, ...(by !== undefined && { by }) },
     });
   }
 }
 
-async function answererOf(client: BrokerClient, { to, correlationId }: Answer): Promise<string | undefined> {
-  const query = { since: 0, agent: agentOf(to), correlationId, newest: true, limit: 100 };
+/** Tells which end a request has, in words, and who answered it. */
+async function endOf(
+  client: BrokerClient,
+  { to, correlationId }: Answer,
+): Promise<{ why: string; by?: string } | undefined> {
+  const asker = agentOf(to);
+  const query = { since: 0, agent: asker, correlationId, newest: true, limit: 100 };
   const { messages } = await readHistory(client, query);
   // An agent may use an id for requests to several others; what operators are asked, operators answer.
   const reply = messages.find(
-    ({ kind, inbox, from_agent: by }) => kind === 'reply' && agentOf(inbox) === agentOf(to) && isOperator(by),
+    ({ kind, inbox, from_agent: by }) => kind === 'reply' && agentOf(inbox) === asker && isOperator(by),
   );
-  return reply?.from_agent;
+  if (reply) {
+    const { from_agent: by } = reply;
+    return { why: `${by === client.agent ? `you ('${by}') have` : `'${by}' has`} answered this already`, by };
+  }
+  const request = messages.find(
+    ({ id, from_agent: from, inbox }) => id === correlationId && from === asker && isOperator(agentOf(inbox)),
+  );
+  if (request?.outcome === 'cancelled') return { why: `'${asker}' has withdrawn this` };
+  return request?.outcome === 'expired' ? { why: 'the time to answer this is over' } : undefined;
 }

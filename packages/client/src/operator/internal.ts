@@ -21,3 +21,10 @@ export { replyError, sendOrchestratorRequest } from './orchestrator/orchestrator
 export { serverFailure } from './orchestrator/server-failure.ts';
 export { isRestOfTools } from './over-time/tool-ranking.ts';
 export { isRenewedByHand } from './tokens.ts';
+export {
+  countQuestions,
+  listWaiting,
+  questionKinds,
+  readOperatorMail,
+  type WaitingQuestions,
+} from './waiting-agents.ts';

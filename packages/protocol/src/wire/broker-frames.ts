@@ -367,6 +367,7 @@ export const brokerFrameSchemas = {
     code: z.string().describe('A code of section 8.'),
     message: z.string().describe('A text for people. Switch on `code`, never on it.'),
     field: z.string().optional().describe('The field that was refused.'),
+    reply_to: z.string().optional().describe('The address that asked, if a reply goes to another.'),
     id: z.string().optional().describe('Copied from the refused frame.'),
     request_id: z.string().optional().describe('Copied from the refused frame.'),
     retryable: z.boolean().describe('The same frame may succeed later.'),

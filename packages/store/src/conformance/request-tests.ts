@@ -62,6 +62,21 @@ export function requestTests(open: OpenStore): void {
     }
   });
 
+  it('refuses a reply to another address than that which asked, pending or acked, and names it', async () => {
+    await using setup = await open();
+    const appended = await append(setup.store, [request(setup, 'pending'), request(setup, 'acked')]);
+    await ack(setup.store, 'inbox', seqOf(appended[1]));
+    for (const id of ['pending', 'acked']) {
+      for (const inbox of ['ann', 'ann#two'])
+        expect(await append(setup.store, [reply(id, { inbox })])).toEqual([
+          { result: 'other_address', address: 'ann#one' },
+        ]);
+      expect(await state(setup.store, id)).toBe('open');
+      expect(await result(setup.store, reply(id))).toBe('stored');
+    }
+    expect(await ids(setup.store, 'ann')).toEqual([]);
+  });
+
   it('takes one of two replies in one commit, and acks the request that one of them settles', async () => {
     await using setup = await open();
     const { store } = setup;

@@ -98,7 +98,10 @@ export async function admin(frame: AdminFrame, caller: Caller, deps: FrameDeps):
   // It has reported these rows itself, and counts the calls of an earlier process by them.
   const readsOwn = op === 'audit' && caller.sender.role === 'orchestrator';
   if (caller.token.permissions.length === 0 && !readsOwn)
-    return refuse('forbidden', `'${op}' needs a token of an operator`);
+    return refuse(
+      'forbidden',
+      `this needs a token of an operator, and yours has the role '${caller.sender.role}'`,
+    );
   if (!isAdminOp(op)) {
     const known = Object.keys(adminOperations()).join(', ');
     return refuse('unknown_op', `unknown operation '${op}'; known: ${known}`);
@@ -106,7 +109,7 @@ export async function admin(frame: AdminFrame, caller: Caller, deps: FrameDeps):
   const needs = operationPermissions.admin[op];
   if (!readsOwn && !mayDo(caller, needs)) {
     const has = listPermissions(caller.token.permissions);
-    const message = `'${op}' needs a token with the permission ${listPermissions(needs)}, and this one has: ${has}`;
+    const message = `this needs a token with the permission ${listPermissions(needs)}, and yours has: ${has}`;
     return refuse('forbidden', message);
   }
   const outcome = await run(op, params, caller, deps);

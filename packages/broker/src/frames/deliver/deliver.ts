@@ -83,7 +83,7 @@ export function deliver(
   if (hold && verdict === 'allowed' && frame.kind !== 'mcp_request') return heldBack(hold, deps.now());
   if (verdict === 'only_as_reply') {
     // The store checks that the request is open, in the commit that stores the reply.
-    if (frame.correlation_id === undefined) return { refusal: notAnAnswer(frame.kind) };
+    if (frame.correlation_id === undefined) return { refusal: notAnAnswer(frame.kind, frame.to, undefined) };
     return submit(frame, caller, deps, body, { answers: agentOf(frame.to) });
   }
   if (verdict === 'only_as_answer') return submitIfAnswer(frame, caller, deps, body);
@@ -184,7 +184,7 @@ async function submitIfAnswer(
   body: string | undefined,
 ): Promise<Outcome> {
   const { correlation_id: id, kind, to } = frame;
-  if (id === undefined) return { refusal: notAnAnswer(kind) };
+  if (id === undefined) return { refusal: notAnAnswer(kind, to, id) };
   const { agent: replier, address: replierAddress } = caller.sender;
   const groups = deps.groups.of(caller.sender.role);
   const request = { requester: agentOf(to), id, replier, replierAddress, groups };
@@ -193,7 +193,7 @@ async function submitIfAnswer(
   const state = await deps.store.requestState(request);
   if (!caller.isConnected) return undefined;
   if (state === 'open') return submit(frame, caller, deps, body);
-  return { refusal: state === 'over' ? answeredAlready(id) : notAnAnswer(kind) };
+  return { refusal: state === 'over' ? answeredAlready(id) : notAnAnswer(kind, to, id) };
 }
 
 /** Tells whether the frame answers and settles a request that the caller holds. */

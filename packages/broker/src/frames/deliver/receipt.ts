@@ -4,7 +4,7 @@ import { type Appended, type Excess, type NewMessage, withoutReserve } from '@si
 import type { DeliverResult } from '../../core/producer.ts';
 import type { RoleLimits } from '../../limits/role-limits.ts';
 import { isUnavailable, storeUnavailable } from '../../store-unavailable.ts';
-import type { Refusal } from '../outcome.ts';
+import { badField, type Refusal } from '../outcome.ts';
 
 type Refused = Exclude<Appended['result'], 'stored' | 'scheduled' | 'duplicate' | 'gone'>;
 
@@ -64,7 +64,9 @@ function refusalOf(
   const code = refused.result;
   switch (code) {
     case 'no_request':
-      return notAnAnswer(kind);
+      return notAnAnswer(kind, message.inbox, correlationId);
+    case 'other_address':
+      return toOtherAddress(message, refused.address);
     case 'already_answered':
       return answeredAlready(correlationId);
     case 'id_conflict':
@@ -129,9 +131,18 @@ function quotaExceeded(message: NewMessage, { of, unit, isKept }: Excess, limits
 }
 
 /** Refuses the answer to a request that its sender did not get. */
-export function notAnAnswer(kind: string): Refusal {
-  const message = `kind '${kind}' goes only to the sender of a request you were sent, with its id as correlation_id`;
+export function notAnAnswer(kind: string, to: string, id: string | undefined): Refusal {
+  const message =
+    id === undefined
+      ? `kind '${kind}' goes only to the sender of a request you were sent, with its id as correlation_id`
+      : `you have no request '${id}' of '${agentOf(to)}': answer one that you were sent, by its id, to its sender`;
   return { code: 'forbidden', message, field: 'correlation_id' };
+}
+
+/** Refuses the answer to a request that waits for it elsewhere. */
+function toOtherAddress({ inbox, correlationId }: NewMessage, address: string): Refusal {
+  const why = `'${correlationId}' was asked from '${address}', and nobody waits for its reply at '${inbox}'; send it to '${address}'`;
+  return { ...badField('to', why), reply_to: address };
 }
 
 /** Refuses the answer to a request that has ended. */

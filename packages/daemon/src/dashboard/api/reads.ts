@@ -176,7 +176,7 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
     run: async ({ client }, { inbox, seq }) => {
       const [message] = await client.peek({ address: inbox, after: seq - 1, limit: 1 });
       if (message?.seq !== seq) {
-        const gone = `message ${seq} does not wait in the inbox '${inbox}' any more: it was answered or taken, or its time is over`;
+        const gone = `message ${seq} does not wait in the inbox '${inbox}' any more: it was answered, withdrawn or taken, or its time is over`;
         throw new SignalboxError('unknown_message', gone);
       }
       const { body } = message;

@@ -252,7 +252,15 @@ test('Calls that wait for a decision stand before everything else, the next dead
 test('Each question to an operator is an item that can be answered, a flood of them is cut, and other mail is apart.', () => {
   const from = (agent: string) => ({ agent });
   const mail = [
-    { seq: 1, id: 'a1', kind: 'ask', from: from('rosa'), created_at: now - 5, thread: 'plan' },
+    {
+      seq: 1,
+      id: 'a1',
+      kind: 'ask',
+      from: from('rosa'),
+      created_at: now - 5,
+      remaining_ms: 9,
+      thread: 'plan',
+    },
     { seq: 2, id: 'n1', kind: 'note', from: from('walt'), created_at: now - 1 },
   ];
   const task = { seq: 3, id: 't1', kind: 'task', from: from('rosa'), created_at: now - 9 };
@@ -269,10 +277,10 @@ test('Each question to an operator is an item that can be answered, a flood of t
     'operator.alice 1 message for a person',
     'rosa asks you something, and waits.',
   ]);
-  expect(items[0]).toMatchObject({ question: { inbox: 'operator', seq: 3 } });
+  expect(items[0]).toMatchObject({ question: { inbox: 'operator', seq: 3, isOwn: false } });
   expect(items[2]).toMatchObject({
     ...{ level: 'now', since: now - 5, link: '/conversations?thread=plan' },
-    question: { inbox: 'operator.alice', seq: 1 },
+    question: { inbox: 'operator.alice', seq: 1, isOwn: true, until: now + 9 },
   });
   const flood = Array.from({ length: 30 }, (_, n) => ({ ...mail[0]!, seq: n + 1, created_at: n }));
   const cut = attentionOf(facts({ people: [{ agent: 'operator', mail: flood }] }), now);

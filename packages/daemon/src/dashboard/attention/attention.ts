@@ -49,8 +49,11 @@ export interface AttentionItem {
   since?: number;
   /** The view that shows more, as the part of the page's address behind `#`. */
   link: string;
-  /** A question that an operator can answer here: the inbox of who was asked, and its sequence number there. */
-  question?: { inbox: string; seq: number };
+  /**
+   * A question that an operator can answer here: the inbox of who was asked, its sequence number there, and until when it can be answered, in
+   * epoch milliseconds. `isOwn`: the person who looks was asked, whose reading is no look into the mail of somebody else.
+   */
+  question?: { inbox: string; seq: number; isOwn: boolean; until?: number };
   /** True if something fails whose cause stands behind the link: a person should see that before the action. */
   isFailure?: true;
   /** Absent if a look is enough, or nothing can be done here. */
@@ -69,6 +72,7 @@ export interface OperatorMail {
   thread?: string | undefined;
   from: { agent: string };
   created_at?: number;
+  remaining_ms?: number | undefined;
 }
 
 /** The facts from which the list of items is made. Times are epoch milliseconds. */
@@ -115,7 +119,7 @@ export const attentionLimits = {
  */
 export function attentionOf(facts: AttentionFacts, now: number): AttentionItem[] {
   const others = [
-    ...questionItems(facts),
+    ...questionItems(facts, now),
     ...facts.holds.map(holdItem),
     ...orchestratorItems(facts.orchestrator),
     ...facts.orchestrator.servers.flatMap(serverItem),
@@ -163,7 +167,10 @@ const questions: Readonly<Record<string, (whom: string) => string>> = {
   task: (whom) => `gives ${whom} a task, and waits for its result.`,
 };
 
-function questionItems({ own, people }: Pick<AttentionFacts, 'own' | 'people'>): AttentionItem[] {
+function questionItems(
+  { own, people }: Pick<AttentionFacts, 'own' | 'people'>,
+  now: number,
+): AttentionItem[] {
   const asked = people.flatMap(({ agent, mail }) =>
     mail.flatMap(({ seq, ...one }) => (seq === undefined ? [] : [{ ...one, seq, inbox: agent }])),
   );
@@ -171,14 +178,23 @@ function questionItems({ own, people }: Pick<AttentionFacts, 'own' | 'people'>):
     .filter(({ kind }) => Object.hasOwn(questions, kind))
     .sort((a, b) => (a.created_at ?? 0) - (b.created_at ?? 0));
   const items = waiting.slice(0, shownQuestions).map(
-    ({ inbox, seq, id, kind, from, thread = id, created_at: since }): AttentionItem => ({
+    ({
+      inbox,
+      seq,
+      id,
+      kind,
+      from,
+      thread = id,
+      created_at: since,
+      remaining_ms: leftMs,
+    }): AttentionItem => ({
       id: `question ${inbox} ${seq}`,
       level: 'now',
       who: from.agent,
       what: questions[kind]!(inbox === own ? 'you' : inbox),
       ...(since !== undefined && { since }),
       link: `/conversations?thread=${encodeURIComponent(thread)}`,
-      question: { inbox, seq },
+      question: { inbox, seq, isOwn: inbox === own, ...(leftMs !== undefined && { until: now + leftMs }) },
     }),
   );
   const more = waiting.length - items.length;

@@ -1,24 +1,18 @@
-import type { BrokerClient } from '@signalbox/client';
 import {
-  type AgentSummary,
   listApprovals,
   listDeadLetters,
   listWebhooks,
   queryOrchestrator,
   readStatus,
 } from '@signalbox/client/operator';
-import { queryCalls, readFleet, summariesOf } from '@signalbox/client/operator/internal';
-import { isOperator } from '@signalbox/protocol';
+import { queryCalls, readFleet, readOperatorMail, summariesOf } from '@signalbox/client/operator/internal';
 import { strandedRoles } from '../../config/internal.ts';
 import type { ApiContext } from '../api/operation.ts';
 import { isMissing, orMissing } from '../api/or-missing.ts';
-import { type AttentionItem, attentionOf, type OperatorMail } from './attention.ts';
+import { type AttentionItem, attentionOf } from './attention.ts';
 
-/**
- * The most dead letters, waiting calls, operators with mail, and messages to each of them that are checked one by one, and the pages in
- * which these messages are read: large messages make a page short.
- */
-const most = { deadLetters: 500, approvals: 512, people: 8, mail: 500, mailPages: 10 };
+/** The most dead letters and waiting calls that are checked one by one. */
+const most = { deadLetters: 500, approvals: 512 };
 
 /** The items that need a person, and the things that were checked. */
 export interface Attention {
@@ -56,9 +50,8 @@ export async function readAttention(context: ApiContext): Promise<Attention> {
   const withheld = isWithholding
     ? await ifKnown(queryOrchestrator(client, name, { op: 'definitions', withheld: true }))
     : undefined;
-  const people = await Promise.all(
-    askedPeople(agents, signedIn).map(async (agent) => ({ agent, mail: await readMail(client, agent) })),
-  );
+  const withMail = agents.filter(({ mail }) => mail?.unread).map(({ agent }) => agent);
+  const people = await readOperatorMail(client, withMail);
   const at = now();
   const facts = {
     broker,
@@ -91,28 +84,6 @@ export async function readAttention(context: ApiContext): Promise<Attention> {
     ],
     at,
   };
-}
-
-/** Returns the person who looks and, for operators, other operators with mail: any of them may answer it. */
-function askedPeople(
-  agents: readonly AgentSummary[],
-  { agent: own, permissions }: ApiContext['signedIn'],
-): string[] {
-  if (!permissions.includes('operator')) return [own];
-  const others = agents.filter(({ agent, mail }) => agent !== own && isOperator(agent) && mail?.unread);
-  return [own, ...others.slice(0, most.people).map(({ agent }) => agent)];
-}
-
-/** Reads what waits in an inbox, without bodies. */
-async function readMail(client: BrokerClient, agent: string): Promise<OperatorMail[]> {
-  const mail: OperatorMail[] = [];
-  for (let pages = 0; pages < most.mailPages && mail.length < most.mail; pages++) {
-    const after = mail.at(-1)?.seq ?? 0;
-    const found = await client.peek({ address: agent, after, limit: most.mail - mail.length, bodies: false });
-    if (found.length === 0) return mail;
-    mail.push(...found);
-  }
-  return mail;
 }
 
 async function ifKnown<Answer extends object>(asked: Promise<Answer>): Promise<Answer | undefined> {
