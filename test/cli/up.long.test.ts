@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { type AddressInfo, connect as connectSocket, createServer } from 'node:net';
 import { join } from 'node:path';
@@ -142,6 +142,13 @@ test('up on the port of another project’s broker names the configuration of th
   const { error } = jsonOf(refused) as { error: { message: string; hint: string } };
   expect(error.message).toContain(`the broker of ${join(other, 'signalbox.yaml')} runs already, on`);
   expect(error.hint).toContain(`127.0.0.1:${Number(port) + 1}`);
+  // A backup can still be restored there.
+  for (const args of [['up', '--detach'], ['broker'], ['orchestrator'], ['orchestrator', '--host', 'gpu']]) {
+    const run = await signalbox([...args, '--data', './made/state', '--json'], { cwd: own, env });
+    expect(jsonOf(run)).toMatchObject({ error: {} });
+    expect(run.stdout).not.toContain('up.log');
+  }
+  expect(await readdir(own)).toEqual(['signalbox.yaml']);
 });
 
 test('up without a configuration, on the port of a broker with a data directory of its own, names that broker.', async () => {
