@@ -63,7 +63,7 @@ test('All tokens of an agent are revoked by its name, and a revocation names an 
   const rosa = await revoke('--agent', 'rosa');
   expect(rosa).toMatchObject({ code: 0, stdout: expect.stringContaining('2 tokens of rosa revoked') });
   expect(await revoke('--agent', 'wlat')).toMatchObject({
-    code: 1,
+    code: 2,
     stderr: expect.stringContaining("did you mean 'walt'?"),
   });
   expect(await revoke('--agent', 'walt', walt.id)).toMatchObject({ code: 2 });

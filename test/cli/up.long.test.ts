@@ -379,6 +379,23 @@ test('Tokens whose role was removed are named when the change is in force, at ea
   const named = /role 'researcher' is not in .*signalbox\.yaml .*; there are tokens with it for rosa/;
   await vi.waitFor(() => expect(workspace.up.stderr()).toMatch(named), patient);
   expect(await check()).toEqual([expect.stringMatching(named)]);
+  // The answer is the same wherever the question is asked, and not about the file of the folder.
+  const elsewhere = join(workspace.directory, 'elsewhere');
+  await mkdir(elsewhere);
+  const answers = async (cwd: string) => {
+    const at = ['--data', join(workspace.directory, 'state')];
+    const status = await signalbox(['status', ...at, '--json'], { cwd });
+    const list = await signalbox(['token', 'list', ...at, '--json'], { cwd });
+    const { problems } = jsonOf(status) as { problems: string[] };
+    return [status.code, problems, (jsonOf(list) as { warnings: string[] }).warnings];
+  };
+  const inForce = [
+    expect.stringMatching(/^role 'researcher' is not in the configuration in force .* for rosa$/),
+  ];
+  expect(await answers(workspace.directory)).toEqual([1, inForce, inForce]);
+  expect(await answers(elsewhere)).toEqual([1, inForce, inForce]);
+  await writeFile(join(elsewhere, 'signalbox.yaml'), JSON.stringify({ roles: { reader: { tools: [] } } }));
+  expect(await answers(elsewhere)).toEqual([1, inForce, inForce]);
   const before = workspace.up.stderr().length;
   process.kill(workspace.ready.orchestrator.pid, 'SIGKILL');
   await vi.waitFor(() => expect(workspace.up.stderr().slice(before)).toMatch(named), patient);

@@ -10,7 +10,7 @@ import {
   revokeToken,
 } from '@signalbox/client/operator';
 import { isRenewedByHand } from '@signalbox/client/operator/internal';
-import { roleWarning, strandedRoles } from '@signalbox/daemon/config/internal';
+import { roleWarning } from '@signalbox/daemon/config/internal';
 import { hostRole, messageOf, SignalboxError, tokenFileText } from '@signalbox/protocol';
 import { formatDuration } from '@signalbox/protocol/duration';
 import { errnoOf } from '@signalbox/protocol/internal';
@@ -21,7 +21,7 @@ import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { count, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
-import { hostWarnings, listedRoles, reachableWarnings } from './listed-roles.ts';
+import { hostWarnings, listedRoles, reachableWarnings, strandedTokens } from './listed-roles.ts';
 import { expiryText, expiryWarning, replacing } from './token-expiry.ts';
 import { type HolderFlags, holderOf } from './token-holder.ts';
 
@@ -94,9 +94,10 @@ export async function runTokenIssue(flags: TokenIssueFlags): Promise<void> {
 
 /** Lists the tokens, and says which of them have to be renewed; their secrets are not kept anywhere. */
 export async function runTokenList(flags: TokenFlags): Promise<void> {
-  const { tokens, warnings } = await withClient(flags, async ({ client, connection: { url } }) => {
-    const tokens = await listTokens(client);
-    return { tokens, warnings: strandedRoles(tokens, await listedRoles(flags, url)) };
+  const { tokens, warnings } = await withClient(flags, async (connected) => {
+    const tokens = await listTokens(connected.client);
+    const orchestrator = await connected.connection.orchestrator();
+    return { tokens, warnings: await strandedTokens(connected, flags, { tokens, orchestrator }) };
   });
   if (flags.json) {
     return printJson({
