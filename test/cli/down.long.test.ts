@@ -83,8 +83,12 @@ test('up --detach tells a person which servers start and which fail meanwhile, o
   expect(up.stderr).toContain('\nbroken failed to start: ');
   await site.run('down');
 
-  writeFileSync(join(site.cwd, 'signalbox.yaml'), JSON.stringify({ broker, mcpServers: { broken } }));
+  const exposing = { broken: { ...broken, args: [...broken.args, './signalbox.yaml'] } };
+  writeFileSync(join(site.cwd, 'signalbox.yaml'), JSON.stringify({ broker, mcpServers: exposing }));
   const none = await site.run('up', '--detach');
+  expect(none.stderr).toMatch(
+    /^warning: .*signalbox\.yaml.* not read again .* except at SIGHUP\nstarting 1 MCP/,
+  );
   expect(none.stdout).toMatch(/^signalbox up runs, as process .*, its MCP server is not ready\n/);
   await site.run('down');
 

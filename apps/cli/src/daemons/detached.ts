@@ -11,6 +11,7 @@ import { printJson, printLines, printNotes } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { addressesOf } from './broker-address.ts';
 import { readiness } from './orchestrator-lines.ts';
+import type { UpPlan } from './plan-request.ts';
 
 /** The line that `signalbox up --json` prints when all is ready. */
 interface UpReady {
@@ -31,7 +32,7 @@ const longestLog = 10 * 1024 * 1024;
  * reports, or with its end.
  */
 export async function upDetached(
-  { dataDir, where }: { dataDir: string; where: readonly string[] },
+  { dataDir, where, exposed }: Pick<UpPlan, 'dataDir' | 'where' | 'exposed'>,
   starting: string,
   { json }: { json?: boolean },
 ): Promise<void> {
@@ -48,7 +49,7 @@ export async function upDetached(
   const tell = (...lines: string[]): void => {
     if (!json) printNotes(...lines);
   };
-  tell(starting);
+  tell(...exposed.map((text) => `warning: ${text}`), starting);
   child.on('message', (report: ChildReport) => {
     if ('progress' in report) tell(...(report.progress.lines as string[]));
   });
