@@ -41,8 +41,12 @@ test('Who issues a token reads when it expires and how to renew it; --ttl never 
     signalbox(['token', 'issue', '--role', 'worker', '--data', broker.dataDir, ...args]);
   const rosa = await issue('--agent', 'rosa', '--out', out);
   expect(rosa.stdout).toContain(
-    `expires ${new Date(now + 30 * day).toISOString()}, in 24 h; renew with: signalbox token issue --agent rosa --role worker --expires 1d --out ${out} --force`,
+    `expires ${new Date(now + 30 * day).toISOString()}, in 24 h; renew with: signalbox token issue --agent rosa --role worker --ttl 1d --out ${out} --force`,
   );
+  const again = await issue('--agent', 'rosa', '--out', out, '--force');
+  const [, first] = /^token (\S+)/.exec(rosa.stdout) ?? [];
+  expect(again.stderr).toContain(`rosa has other valid tokens, such as the one that ${out} held`);
+  expect(again.stderr).toContain(`signalbox token revoke ${first}\n`);
   const walt = await issue('--agent', 'walt', '--ttl', 'never', '--json');
   expect(jsonOf(walt)).toMatchObject({ agent: 'walt', expires_at: null, warnings: [] });
   const bad = await issue('--agent', 'walt', '--ttl', 'ever');
