@@ -125,7 +125,7 @@ describe('tokens', () => {
       expect(error).toMatchObject({
         code: 'unauthorized',
         message: expect.stringMatching(
-          /expired on 1970-.*signalbox token issue --agent alice --role worker --expires 5s$/,
+          /expired on 1970-.*signalbox token issue --agent alice --role worker --ttl 5s$/,
         ),
       });
     }

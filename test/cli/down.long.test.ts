@@ -83,10 +83,20 @@ test('up --detach tells a person which servers start and which fail meanwhile, o
   expect(up.stderr).toContain('\nbroken failed to start: ');
   await site.run('down');
 
-  writeFileSync(join(site.cwd, 'signalbox.yaml'), JSON.stringify({ broker, mcpServers: { broken } }));
-  const none = await site.run('up', '--detach');
+  const exposing = { broken: { ...broken, args: [...broken.args, './signalbox.yaml'] } };
+  writeFileSync(join(site.cwd, 'signalbox.yaml'), JSON.stringify({ broker, mcpServers: exposing }, null, 2));
+  const none = await site.run('up', '--detach', '--data', './other');
+  expect(none.stderr).toMatch(
+    /^warning: .*signalbox\.yaml.* not read again .* except at SIGHUP\nstarting 1 MCP/,
+  );
   expect(none.stdout).toMatch(/^signalbox up runs, as process .*, its MCP server is not ready\n/);
-  await site.run('down');
+  // The configuration leads elsewhere.
+  const elsewhere = `signalbox down --data ${join(site.cwd, 'other')}`;
+  expect(await site.run('down')).toMatchObject({ code: 1, stderr: expect.stringContaining(elsewhere) });
+  expect((await site.run('tools', 'list', '--token-file', 'signalbox.yaml')).stderr).toMatch(
+    /--out NAME\.token$/m,
+  );
+  expect(await site.run('down', '--data', './other')).toMatchObject({ code: 0 });
 
   rmSync(join(site.cwd, 'signalbox.yaml'));
   const bare = await site.run('up', '--detach', '--data', './state', '--listen', '127.0.0.1:0');

@@ -41,8 +41,12 @@ test('Who issues a token reads when it expires and how to renew it; --ttl never 
     signalbox(['token', 'issue', '--role', 'worker', '--data', broker.dataDir, ...args]);
   const rosa = await issue('--agent', 'rosa', '--out', out);
   expect(rosa.stdout).toContain(
-    `expires ${new Date(now + 30 * day).toISOString()}, in 24 h; renew with: signalbox token issue --agent rosa --role worker --expires 1d --out ${out} --force`,
+    `expires ${new Date(now + 30 * day).toISOString()}, in 24 h; renew with: signalbox token issue --agent rosa --role worker --ttl 1d --out ${out} --force`,
   );
+  const again = await issue('--agent', 'rosa', '--out', out, '--force');
+  const [, first] = /^token (\S+)/.exec(rosa.stdout) ?? [];
+  expect(again.stderr).toContain(`rosa has other valid tokens, such as the one that ${out} held`);
+  expect(again.stderr).toContain(`signalbox token revoke ${first}\n`);
   const walt = await issue('--agent', 'walt', '--ttl', 'never', '--json');
   expect(jsonOf(walt)).toMatchObject({ agent: 'walt', expires_at: null, warnings: [] });
   const bad = await issue('--agent', 'walt', '--ttl', 'ever');
@@ -63,7 +67,7 @@ test('All tokens of an agent are revoked by its name, and a revocation names an 
   const rosa = await revoke('--agent', 'rosa');
   expect(rosa).toMatchObject({ code: 0, stdout: expect.stringContaining('2 tokens of rosa revoked') });
   expect(await revoke('--agent', 'wlat')).toMatchObject({
-    code: 1,
+    code: 2,
     stderr: expect.stringContaining("did you mean 'walt'?"),
   });
   expect(await revoke('--agent', 'walt', walt.id)).toMatchObject({ code: 2 });

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { type AddressInfo, connect as connectSocket, createServer } from 'node:net';
 import { join } from 'node:path';
@@ -116,6 +116,14 @@ test('A child that died is not started again with a configuration that a hosted 
   const evil = { command: 'touch', args: [join(workspace.directory, 'evil')] };
   const rewritten = JSON.stringify({ ...config, mcpServers: { evil } });
   await writeFile(join(workspace.directory, 'signalbox.yaml'), rewritten);
+  // Who mends an entry and reloads its server reads that the mended one is not in force.
+  const waits =
+    /have waited for a restart .* \(mcpServers\.evil, mcpServers\.server\): signalbox down, and then up/;
+  await vi.waitFor(async () => expect((await workspace.run(['status'])).stdout).toMatch(waits), patient);
+  expect(await workspace.run(['servers', 'reload', 'server'])).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(waits),
+  });
   process.kill(workspace.ready.orchestrator.pid, 'SIGKILL');
   await vi.waitFor(
     () => expect(workspace.up.stderr()).toContain('has changed, and a hosted server'),
@@ -142,6 +150,13 @@ test('up on the port of another project’s broker names the configuration of th
   const { error } = jsonOf(refused) as { error: { message: string; hint: string } };
   expect(error.message).toContain(`the broker of ${join(other, 'signalbox.yaml')} runs already, on`);
   expect(error.hint).toContain(`127.0.0.1:${Number(port) + 1}`);
+  // A backup can still be restored there.
+  for (const args of [['up', '--detach'], ['broker'], ['orchestrator'], ['orchestrator', '--host', 'gpu']]) {
+    const run = await signalbox([...args, '--data', './made/state', '--json'], { cwd: own, env });
+    expect(jsonOf(run)).toMatchObject({ error: {} });
+    expect(run.stdout).not.toContain('up.log');
+  }
+  expect(await readdir(own)).toEqual(['signalbox.yaml']);
 });
 
 test('up without a configuration, on the port of a broker with a data directory of its own, names that broker.', async () => {
@@ -376,6 +391,23 @@ test('Tokens whose role was removed are named when the change is in force, at ea
   const named = /role 'researcher' is not in .*signalbox\.yaml .*; there are tokens with it for rosa/;
   await vi.waitFor(() => expect(workspace.up.stderr()).toMatch(named), patient);
   expect(await check()).toEqual([expect.stringMatching(named)]);
+  // The answer is the same wherever the question is asked, and not about the file of the folder.
+  const elsewhere = join(workspace.directory, 'elsewhere');
+  await mkdir(elsewhere);
+  const answers = async (cwd: string) => {
+    const at = ['--data', join(workspace.directory, 'state')];
+    const status = await signalbox(['status', ...at, '--json'], { cwd });
+    const list = await signalbox(['token', 'list', ...at, '--json'], { cwd });
+    const { problems } = jsonOf(status) as { problems: string[] };
+    return [status.code, problems, (jsonOf(list) as { warnings: string[] }).warnings];
+  };
+  const inForce = [
+    expect.stringMatching(/^role 'researcher' is not in the configuration in force .* for rosa$/),
+  ];
+  expect(await answers(workspace.directory)).toEqual([1, inForce, inForce]);
+  expect(await answers(elsewhere)).toEqual([1, inForce, inForce]);
+  await writeFile(join(elsewhere, 'signalbox.yaml'), JSON.stringify({ roles: { reader: { tools: [] } } }));
+  expect(await answers(elsewhere)).toEqual([1, inForce, inForce]);
   const before = workspace.up.stderr().length;
   process.kill(workspace.ready.orchestrator.pid, 'SIGKILL');
   await vi.waitFor(() => expect(workspace.up.stderr().slice(before)).toMatch(named), patient);

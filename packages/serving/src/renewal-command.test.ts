@@ -14,10 +14,10 @@ const day = 24 * 3_600_000;
 
 test.each([
   ['rosa', 'researcher', 30 * day - 20, '--agent rosa --role researcher'],
-  ['rosa', 'researcher', 7 * day, '--agent rosa --role researcher --expires 7d'],
-  ['operator.alice', 'operator', 30 * day, '--operator --name alice --expires 30d'],
-  ['operator.alice', 'operator', 8 * 3_600_000, '--operator --name alice --expires 8h'],
-  ['operator.alice', 'operator', 90 * 60_000, '--operator --name alice --expires 90m'],
+  ['rosa', 'researcher', 7 * day, '--agent rosa --role researcher --ttl 7d'],
+  ['operator.alice', 'operator', 30 * day, '--operator --name alice --ttl 30d'],
+  ['operator.alice', 'operator', 8 * 3_600_000, '--operator --name alice --ttl 8h'],
+  ['operator.alice', 'operator', 90 * 60_000, '--operator --name alice --ttl 90m'],
 ])(
   'A token of %s in the role %s is renewed for as long as it was issued, %s ms.',
   (agent, role, lifetimeMs, options) => {

@@ -18,7 +18,7 @@ export function renewalCommand({
   approves?: readonly string[] | undefined;
   lifetimeMs?: number | undefined;
 }): string {
-  const expires = lifetimeMs === undefined ? '' : ` --expires ${spanOf(lifetimeMs)}`;
+  const expires = lifetimeMs === undefined ? '' : ` --ttl ${spanOf(lifetimeMs)}`;
   if (permissionsOfRole(role).length === 0) {
     const quoted = agent.endsWith('*') ? `'${agent}'` : agent;
     const given = roles === undefined ? `--role ${role}` : `--roles ${roles.join(',')}`;
@@ -31,7 +31,7 @@ export function renewalCommand({
   return `signalbox token issue --operator --name ${name}${permissions}${expires}`;
 }
 
-/** Writes a time as `--expires` reads it, to the minute, or below a minute to the second. */
+/** Writes a time as `--ttl` reads it, to the minute, or below a minute to the second. */
 function spanOf(ms: number): string {
   if (ms < 60_000) return `${Math.max(1, Math.round(ms / 1000))}s`;
   const minutes = Math.round(ms / 60_000);

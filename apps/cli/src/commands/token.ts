@@ -75,7 +75,7 @@ function issueCommand(): Command {
     'signalbox token issue --agent researcher-1 --role researcher --ttl 8h --out researcher.token --data ./state',
     "signalbox token issue --agent 'ci-*' --roles tester,writer --out ci.token --data ./state",
     'signalbox token issue --agent chat-bridge --role bridge --approves builder --out bridge.token --data ./state',
-    'signalbox token issue --operator --name alice --expires 30d --out alice.token --data ./state',
+    'signalbox token issue --operator --name alice --ttl 30d --out alice.token --data ./state',
     'signalbox token issue --host gpu --out gpu.token --data ./state',
     'signalbox token issue --operator --name metrics --permissions observer --out metrics.token --data ./state',
   );

@@ -1,7 +1,8 @@
 import type { Config, ConfigPart } from '@signalbox/daemon/config';
 import { findConfig } from '@signalbox/daemon/config/internal';
+import { dataDirectory } from '@signalbox/daemon/data-directory';
 import { brokerPlace, type ConnectionFlags, hasAddress } from '../connection/connection.ts';
-import { loadFound } from './load-found.ts';
+import { loadFound, othersConfig } from './load-found.ts';
 
 /** The parts of a configuration that go with a broker, and the file that they stand in. */
 export type ConfigBeside = Config & { file: string };
@@ -19,7 +20,10 @@ export async function configBeside(
   const found = findConfig(flags.config, { env });
   if (!found) return undefined;
   const config = await loadFound(found, { env, parts: ['broker', ...parts] });
+  // Configurations that name no data directory have the same address.
   const isOfBroker =
-    flags.config !== undefined || hasAddress(url, brokerPlace({}, { found, config }, {}).url);
+    flags.config !== undefined ||
+    (hasAddress(url, brokerPlace({}, { found, config }, {}).url) &&
+      othersConfig(dataDirectory(undefined, config, env), found.file) === undefined);
   return isOfBroker ? { ...config, file: found.file } : undefined;
 }

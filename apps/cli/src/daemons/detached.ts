@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, openSync, renameSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, openSync, readdirSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { brokerKeeper, checkDataDirectory } from '@signalbox/daemon/data-directory';
 import { type ChildReport, errorOf, type Failure } from '@signalbox/daemon/supervisor';
 import { SignalboxError } from '@signalbox/protocol';
@@ -11,6 +11,7 @@ import { printJson, printLines, printNotes } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { addressesOf } from './broker-address.ts';
 import { readiness } from './orchestrator-lines.ts';
+import type { UpPlan } from './plan-request.ts';
 
 /** The line that `signalbox up --json` prints when all is ready. */
 interface UpReady {
@@ -20,6 +21,8 @@ interface UpReady {
   a2a?: { agents: Record<string, string> };
 }
 
+/** The log, in the data directory. */
+const logName = 'up.log';
 /** A log that is longer is put aside at the next start. */
 const longestLog = 10 * 1024 * 1024;
 
@@ -29,12 +32,13 @@ const longestLog = 10 * 1024 * 1024;
  * reports, or with its end.
  */
 export async function upDetached(
-  { dataDir, where }: { dataDir: string; where: readonly string[] },
+  { dataDir, where, exposed }: Pick<UpPlan, 'dataDir' | 'where' | 'exposed'>,
   starting: string,
   { json }: { json?: boolean },
 ): Promise<void> {
   await checkDataDirectory(dataDir);
-  const log = join(dataDir, 'up.log');
+  const log = join(dataDir, logName);
+  const firstMade = mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const own = ownCommand();
   const options = process.argv.slice(2).filter((word) => word !== '--detach' && word !== '--json');
   using withdrawal = withdrawOnSignal();
@@ -45,12 +49,13 @@ export async function upDetached(
   const tell = (...lines: string[]): void => {
     if (!json) printNotes(...lines);
   };
-  tell(starting);
+  tell(...exposed.map((text) => `warning: ${text}`), starting);
   child.on('message', (report: ChildReport) => {
     if ('progress' in report) tell(...(report.progress.lines as string[]));
   });
   withdrawal.signal.addEventListener('abort', () => child.kill('SIGTERM'));
-  const ready = await reportOf(child, log, withdrawal.signal);
+  const clear = (): boolean => clearRefused(dataDir, firstMade);
+  const ready = await reportOf(child, { log, clear, withdrawn: withdrawal.signal });
   child.disconnect();
   child.unref();
   child.stdout!.destroy();
@@ -75,14 +80,28 @@ function command(name: string, where: readonly string[]): string {
 
 /** Opens the log to write at its end. The file of a running `up` stays where it is. */
 function openLogFile(log: string, dataDir: string): number {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
   if (size > longestLog && brokerKeeper(dataDir) === undefined) renameSync(log, `${log}.1`);
   return openSync(log, 'a', 0o600);
 }
 
+/**
+ * Removes the log if a refused start has left nothing else, and the directories that were made for it, from `firstMade` on. Else a backup could
+ * not be restored there. Returns true if the log is gone.
+ */
+function clearRefused(dataDir: string, firstMade: string | undefined): boolean {
+  if (readdirSync(dataDir).some((name) => name !== logName)) return false;
+  rmSync(join(dataDir, logName), { force: true });
+  for (let made = dataDir; firstMade !== undefined && made.startsWith(firstMade); made = dirname(made))
+    rmdirSync(made);
+  return true;
+}
+
 /** Resolves with the report of a child that is ready. Rejects with the failure that it prints, or if it ends without one. */
-async function reportOf(child: ChildProcess, log: string, withdrawn: AbortSignal): Promise<UpReady> {
+async function reportOf(
+  child: ChildProcess,
+  { log, clear, withdrawn }: { log: string; clear: () => boolean; withdrawn: AbortSignal },
+): Promise<UpReady> {
   let text = '';
   child.stdout!.setEncoding('utf8').on('data', (part: string) => {
     text += part;
@@ -105,6 +124,7 @@ async function reportOf(child: ChildProcess, log: string, withdrawn: AbortSignal
   const report = JSON.parse(text.slice(0, text.indexOf('\n'))) as UpReady | { error: Failure };
   if (!('error' in report)) return report;
   await ended;
+  if (clear()) throw errorOf(report.error);
   const { hint } = report.error;
   const its = `its log: ${log}`;
   throw errorOf({ ...report.error, log, hint: typeof hint === 'string' ? `${hint}; ${its}` : its });

@@ -1,13 +1,19 @@
 import { resolve } from 'node:path';
 import type { BrokerFacts } from '@signalbox/broker/files';
 import { builtInConfig, findConfig } from '@signalbox/daemon/config/internal';
-import { brokerKeeper, dataDirectory, runningBroker } from '@signalbox/daemon/data-directory';
+import {
+  brokerKeeper,
+  dataDirectory,
+  runningBroker,
+  runningDirectories,
+} from '@signalbox/daemon/data-directory';
 import { allProcesses, endsWithin, type ListedProcess, startOfProcess } from '@signalbox/mcp-host/internal';
 import { SignalboxError } from '@signalbox/protocol';
 import { errnoOf } from '@signalbox/protocol/internal';
-import { loadBrokerPlace, othersConfig } from '../config/load-found.ts';
+import { isSameFile, loadBrokerPlace, othersConfig } from '../config/load-found.ts';
 import { stopTimeoutMs } from '../process/exit-deadline.ts';
 import { printJson, printLines, printNotes } from '../terminal/output.ts';
+import { shellWords } from '../terminal/shell-words.ts';
 
 /** The options of `signalbox down`. */
 export interface DownFlags {
@@ -27,6 +33,7 @@ export async function down(flags: DownFlags): Promise<void> {
   const other = flags.data === undefined ? othersConfig(dataDir, file) : undefined;
   if (other !== undefined) throw othersSystem(dataDir, other, file);
   const children = all.filter((one) => one.pid === facts?.pid || isChildOf(one, dataDir));
+  if (children.length === 0 && flags.data === undefined) refuseElsewhere(dataDir, file);
   const up = all.find((one) => isUp(one) && children.some(({ parent }) => parent === one.pid));
   if (!up && facts && !isOrphan(facts, all)) {
     throw new SignalboxError('not_up', `the broker on ${dataDir} was not started by signalbox up`, {
@@ -68,6 +75,21 @@ function othersSystem(dataDir: string, runs: string, file: string | undefined): 
   return new SignalboxError('other_config', `signalbox up on ${dataDir} runs ${runs}, ${here}`, {
     details: { hint: `to end it all the same: signalbox down --data ${dataDir}` },
   });
+}
+
+/** Refuses to say that nothing runs if `up` runs the configuration on other directories, which `--data` named. */
+function refuseElsewhere(dataDir: string, file: string | undefined): void {
+  const places = runningDirectories().filter((one) => {
+    const { config, supervisor_pid: supervisor } = runningBroker(one) ?? {};
+    return supervisor !== undefined && isSameFile(config, file);
+  });
+  if (places.length === 0) return;
+  const commands = places.map((place) => shellWords('signalbox', 'down', '--data', place));
+  throw new SignalboxError(
+    'other_data',
+    `nothing runs on ${dataDir}; signalbox up runs ${file} on ${places.join(' and ')}`,
+    { details: { hint: `end it: ${commands.join('; ')}` } },
+  );
 }
 
 /** Names the parts that ran as processes. */

@@ -31,6 +31,8 @@ export interface UpPlan {
   searched: string;
   /** The options with which another command in this directory finds this broker; none if it finds it by itself. */
   where: string[];
+  /** Says which files of the configuration a hosted server could change, so that changes of them wait for SIGHUP. */
+  exposed: string[];
   approval: Approval;
   /** The configuration of each child, with the parts that the child would read itself. */
   configs: { broker: Config; orchestrator: Config; face: Config; a2a?: Config };

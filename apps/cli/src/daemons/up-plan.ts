@@ -1,6 +1,7 @@
 import { flushCompileCache } from 'node:module';
 import {
   checkListeners,
+  exposedConfiguration,
   exposesConfiguration,
   findConfig,
   searchedText,
@@ -45,6 +46,7 @@ export async function reportUpPlan(request: PlanRequest): Promise<void> {
     started: servers.flatMap(([name, { disabled }]) => (disabled ? [] : [name])),
     searched: searchedText(),
     where: !found || request.data !== undefined ? ['--data', dataDir] : configOptions(found.file),
+    exposed: exposedConfiguration(config, dataDir),
     approval: {
       isExposed: exposesConfiguration(config),
       files: config.files,

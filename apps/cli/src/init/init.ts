@@ -5,6 +5,7 @@ import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { checkConfigText } from '@signalbox/daemon/config';
 import {
   configFileNames,
+  exposedConfiguration,
   findConfig,
   importPathText,
   ownConfigDirectory,
@@ -61,12 +62,12 @@ export async function init(flags: InitFlags): Promise<void> {
   await writeNew(file, text);
   const gitignore = await ignoreTokens('.gitignore');
   const servers = Object.keys(config.mcpServers);
-  const obstacle = obstacleOf(() =>
-    withExposureChecked(config, { dataDir: dataDirectory(undefined, config) }),
-  );
+  const dataDir = dataDirectory(undefined, config);
+  const obstacle = obstacleOf(() => withExposureChecked(config, { dataDir }));
   const warnings = [
     ...unusable.map(({ path, problem }) => `${path} is not used: ${problem}`),
     ...config.warnings,
+    ...exposedConfiguration(config, dataDir),
     ...(repository === undefined && above !== undefined
       ? [`commands in this folder used ${above} until now`]
       : []),

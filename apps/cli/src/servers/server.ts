@@ -1,5 +1,6 @@
 import type { ServerReport, ServerRequest } from '@signalbox/protocol';
 import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
+import { restartText } from '../status/degradations.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printLines } from '../terminal/output.ts';
 import { serverSummary, startFailureLines, stderrLines } from './server-report.ts';
@@ -13,9 +14,14 @@ const timeoutMs = 90_000;
 /** Reloads, stops or starts a server and prints its state. Exit code 1 says that it should be up and is not. */
 export async function changeServer(action: ServerAction, name: string, flags: ToolsFlags): Promise<void> {
   const { server } = await askOrchestrator(flags, { op: action, server: name }, timeoutMs);
-  if (action !== 'stop' && !isUp(server)) process.exitCode = exitCodes.failed;
-  if (flags.json) printJson({ server });
-  else printLines(outcome(action, server), ...failureLines(action, server));
+  const hasFailed = action !== 'stop' && !isUp(server);
+  if (hasFailed) process.exitCode = exitCodes.failed;
+  if (flags.json) return printJson({ server });
+  printLines(outcome(action, server), ...failureLines(action, server));
+  if (!hasFailed) return;
+  // Its entry may have been mended in a file that is not read again by itself.
+  const { restart_needed: waiting } = await askOrchestrator(flags, { op: 'servers' });
+  if (waiting) printLines(restartText(waiting, Date.now()));
 }
 
 /** The lines of standard error that show why a start failed. */

@@ -41,6 +41,14 @@ export function degradations(
   return found;
 }
 
+/** Says which changes of the configuration are not in force, and what to do. */
+export function restartText(
+  { since, keys }: NonNullable<OrchestratorStatus['restart_needed']>,
+  now: number,
+): string {
+  return `changes of the configuration have waited for a restart for ${formatDuration(now - since)} (${oneLine(keys.join(', '), reasonLength)}): signalbox down, and then up as before`;
+}
+
 function orchestratorProblems(
   {
     name,
@@ -67,10 +75,7 @@ function orchestratorProblems(
       `the configuration has had mistakes for ${formatDuration(now - config_problem.since)}, and what was in force before stays (${oneLine(config_problem.reason, reasonLength)}): signalbox config check`,
     );
   found.push(...warnings.map((text) => `${oneLine(text, failureLength)}: signalbox tools matrix`));
-  if (restart_needed)
-    found.push(
-      `changes of the configuration have waited for a restart for ${formatDuration(now - restart_needed.since)} (${oneLine(restart_needed.keys.join(', '), reasonLength)}): signalbox down, and then up as before`,
-    );
+  if (restart_needed) found.push(restartText(restart_needed, now));
   if (state === 'not_connected')
     found.push(
       `no orchestrator named '${name}' is connected: signalbox up starts one, --orchestrator names another`,

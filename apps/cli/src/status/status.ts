@@ -1,7 +1,6 @@
 import { dirname } from 'node:path';
 import { listTokens, readStatus } from '@signalbox/client/operator';
 import { countQuestions, readFleet } from '@signalbox/client/operator/internal';
-import { strandedRoles } from '@signalbox/daemon/config/internal';
 import { brokerKeeper } from '@signalbox/daemon/data-directory';
 import { SignalboxError } from '@signalbox/protocol';
 import { parseBrokerAddresses } from '@signalbox/protocol/internal';
@@ -10,7 +9,7 @@ import type { ConnectionFlags } from '../connection/connection.ts';
 import { type OrchestratorFlag, orchestratorOf } from '../connection/orchestrator-request.ts';
 import { type ExitCode, exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printLines, snakeKeys } from '../terminal/output.ts';
-import { listedRoles } from '../token/listed-roles.ts';
+import { strandedTokens } from '../token/listed-roles.ts';
 import { degradations } from './degradations.ts';
 import { statusLines } from './status-lines.ts';
 
@@ -22,15 +21,16 @@ export interface StatusFlags extends ConnectionFlags, OrchestratorFlag {
 /** Prints how broker, orchestrator and servers are doing. Returns the exit code: 1 if something does not work as it should. */
 export async function printStatus(flags: StatusFlags): Promise<ExitCode> {
   const { stranded, ...status } = await withClient(flags, async (connected) => {
-    const { client, connection } = connected;
+    const { client } = connected;
     const tokens = await listTokens(client);
     const fleet = await readFleet(client);
     const withMail = fleet.waiting.agents.map(({ agent }) => agent);
+    const orchestrator = await orchestratorOf(connected, flags);
     return {
       url: client.url,
       questions: await countQuestions(client, withMail),
-      stranded: strandedRoles(tokens, await listedRoles(flags, connection.url)),
-      ...(await readStatus(client, await orchestratorOf(connected, flags), { fleet })),
+      stranded: await strandedTokens(connected, flags, { tokens, orchestrator }),
+      ...(await readStatus(client, orchestrator, { fleet })),
     };
   }).catch((error) => {
     throw withProcess(error);

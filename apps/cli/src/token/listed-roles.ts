@@ -1,6 +1,11 @@
-import { listTokens } from '@signalbox/client/operator';
+import { type ListedToken, listTokens, queryOrchestrator } from '@signalbox/client/operator';
 import type { ConfigPart } from '@signalbox/daemon/config';
-import { exposedTokens, type ListedRoles, roleWarning } from '@signalbox/daemon/config/internal';
+import {
+  exposedTokens,
+  type ListedRoles,
+  roleWarning,
+  strandedRoles,
+} from '@signalbox/daemon/config/internal';
 import { SignalboxError } from '@signalbox/protocol';
 import { suggestion } from '@signalbox/protocol/internal';
 import { type ConfigBeside, configBeside } from '../config/config-beside.ts';
@@ -16,6 +21,34 @@ export async function listedRoles(
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<ListedRoles | undefined> {
   return await partsBeside(flags, url, ['roles', 'unlisted'], env);
+}
+
+/** The wait for the roles of the orchestrator, in milliseconds. */
+const rolesMs = 2000;
+
+/**
+ * Warns of tokens whose role the configuration in force does not list: that of the orchestrator, wherever the command runs. If it does not
+ * answer, it is the configuration that goes with the broker, as far as it is known.
+ */
+export async function strandedTokens(
+  { client, connection }: Pick<ConnectedClient, 'client' | 'connection'>,
+  flags: ConnectionFlags,
+  { tokens, orchestrator }: { tokens: readonly ListedToken[]; orchestrator: string },
+): Promise<string[]> {
+  const inForce = await queryOrchestrator(
+    client,
+    orchestrator,
+    { op: 'matrix' },
+    { timeoutMs: rolesMs },
+  ).then(
+    ({ roles, unlisted }): ListedRoles => ({
+      roles: Object.fromEntries(roles.map((role) => [role, {}])),
+      unlisted: unlisted ? 'allow' : 'deny',
+      file: 'the configuration in force',
+    }),
+    () => undefined,
+  );
+  return strandedRoles(tokens, inForce ?? (await listedRoles(flags, connection.url)));
 }
 
 /**

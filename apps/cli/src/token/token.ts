@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
+import type { BrokerClient } from '@signalbox/client';
 import {
   type IssuedToken,
   issueToken,
@@ -10,7 +11,7 @@ import {
   revokeToken,
 } from '@signalbox/client/operator';
 import { isRenewedByHand } from '@signalbox/client/operator/internal';
-import { roleWarning, strandedRoles } from '@signalbox/daemon/config/internal';
+import { roleWarning } from '@signalbox/daemon/config/internal';
 import { hostRole, messageOf, SignalboxError, tokenFileText } from '@signalbox/protocol';
 import { formatDuration } from '@signalbox/protocol/duration';
 import { errnoOf } from '@signalbox/protocol/internal';
@@ -21,7 +22,7 @@ import { withClient } from '../connection/connected-client.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { count, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
-import { hostWarnings, listedRoles, reachableWarnings } from './listed-roles.ts';
+import { hostWarnings, listedRoles, reachableWarnings, strandedTokens } from './listed-roles.ts';
 import { expiryText, expiryWarning, replacing } from './token-expiry.ts';
 import { type HolderFlags, holderOf } from './token-holder.ts';
 
@@ -50,6 +51,7 @@ export async function runTokenIssue(flags: TokenIssueFlags): Promise<void> {
   const { agent: _, expires, out, force = false, json, ...connectionFlags } = flags;
   const { agent, role, roles: given, approves, readsBodies } = holderOf(flags);
   const ttlMs = expires === 'never' ? null : expires;
+  const replaced = out !== undefined && existsSync(out) ? out : undefined;
   if (out !== undefined) checkFree(out, force);
   const { issued, warnings } = await withClient(connectionFlags, async ({ client, connection: { url } }) => {
     const roles = await listedRoles(flags, url);
@@ -66,7 +68,8 @@ export async function runTokenIssue(flags: TokenIssueFlags): Promise<void> {
     }
     const reachable = out === undefined ? [] : await reachableWarnings(out, flags, url);
     const unplaced = flags.host === undefined ? [] : await hostWarnings(flags.host, flags, url);
-    return { issued: token, warnings: [...unlisted, ...unplaced, ...reachable] };
+    const others = replaced === undefined ? [] : await othersWarnings(client, token, replaced);
+    return { issued: token, warnings: [...unlisted, ...unplaced, ...reachable, ...others] };
   });
   const committable = out === undefined ? undefined : await committableWarning(out);
   if (committable !== undefined) warnings.push(committable);
@@ -94,9 +97,10 @@ export async function runTokenIssue(flags: TokenIssueFlags): Promise<void> {
 
 /** Lists the tokens, and says which of them have to be renewed; their secrets are not kept anywhere. */
 export async function runTokenList(flags: TokenFlags): Promise<void> {
-  const { tokens, warnings } = await withClient(flags, async ({ client, connection: { url } }) => {
-    const tokens = await listTokens(client);
-    return { tokens, warnings: strandedRoles(tokens, await listedRoles(flags, url)) };
+  const { tokens, warnings } = await withClient(flags, async (connected) => {
+    const tokens = await listTokens(connected.client);
+    const orchestrator = await connected.connection.orchestrator();
+    return { tokens, warnings: await strandedTokens(connected, flags, { tokens, orchestrator }) };
   });
   if (flags.json) {
     return printJson({
@@ -116,6 +120,31 @@ export async function runTokenList(flags: TokenFlags): Promise<void> {
   const headings = ['ID', 'AGENT', 'ROLE', 'PERMISSIONS', 'ISSUED', 'EXPIRES'];
   printLines(tableLines(headings, rows), renewalLines(tokens, now));
   for (const warning of warnings) printNotes(`warning: ${warning}`);
+}
+
+/** The most tokens that one warning names. */
+const namedTokens = 5;
+
+/** Warns that the agent of a new token has others. One of them was in the file that was replaced, which ends no token. */
+async function othersWarnings(
+  client: BrokerClient,
+  { id, agent }: IssuedToken,
+  replaced: string,
+): Promise<string[]> {
+  const tokens = await listTokens(client).catch((error) => {
+    // Who holds a minting token sees none.
+    if (error instanceof SignalboxError && error.code === 'forbidden') return [];
+    throw error;
+  });
+  const others = tokens
+    .filter((one) => one.agent === agent && one.id !== id && (one.expires_at ?? Infinity) > Date.now())
+    .map((one) => one.id)
+    .slice(-namedTokens);
+  if (others.length === 0) return [];
+  const commands = others.map((one) => shellWords('signalbox', 'token', 'revoke', one));
+  return [
+    `${agent} has other valid tokens, such as the one that ${replaced} held; end those that nothing uses: ${commands.join('; ')}`,
+  ];
 }
 
 /** Returns a line for each token that ends soon or has ended, unless the agent has another one in that role. */

@@ -3,7 +3,7 @@ import { type Broker, type BrokerOptions, type IdentityProvider, startBroker } f
 import { isLoopback } from '@signalbox/protocol';
 import type { Fault } from '@signalbox/serving';
 import type { Config, ListenAddress } from '../config/index.ts';
-import { formatListenAddress, type ListedRoles, listenError } from '../config/internal.ts';
+import { formatListenAddress, type ListedRoles, listenError, tryListening } from '../config/internal.ts';
 import { checkDataDirectory, dataDirectory, orchestratorFiles } from '../data-directory/data-directory.ts';
 import type { Log } from '../log.ts';
 import { namedRoles, roleLimits, sendPolicies } from '../policy/broker-policies.ts';
@@ -70,7 +70,8 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
   const { config, insecure = false, acceptLoss = false, supervisorPid, log = () => {}, fault } = options;
   const { host, port } = options.listen ?? config.broker.listen;
   const dataDir = dataDirectory(options.dataDir, config);
-  await checkDataDirectory(dataDir);
+  // A refusal leaves no files of a broker behind. On a directory that has them, the one that ends may still hold the port.
+  if ((await checkDataDirectory(dataDir)).isNew) await tryListening({ host, port });
   const { journal, token } = orchestratorFiles(dataDir);
   await using opened = new AsyncDisposableStack();
   const { tls, keepBodies, store } = config.broker;

@@ -27,7 +27,7 @@ export { settledPath } from './exposure/settled-path.ts';
 export { writableByOthers } from './exposure/writable-by-others.ts';
 export { labelledConfig } from './labelled-config.ts';
 export { formatListenAddress } from './listen-address.ts';
-export { listenError } from './listen-error.ts';
+export { listenError, tryListening } from './listen-error.ts';
 export { loadPlace, namedDataDirectories } from './load-config.ts';
 export { type ImportPath, importPathText, parseImportPath } from './servers/import-path.ts';
 export {

@@ -1,6 +1,23 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { SignalboxError } from '@signalbox/protocol';
+import type { ListenAddress } from './index.ts';
+import { formatListenAddress } from './listen-address.ts';
 
 const brokerElsewhere = 'choose another address with --listen or broker.listen in the configuration';
+
+/** Listens at an address, and stops at once. Rejects as {@link listenError} explains. */
+export async function tryListening(listen: ListenAddress, elsewhere?: string): Promise<void> {
+  const server = createServer((socket) => socket.destroy());
+  try {
+    server.listen(listen.port, listen.host);
+    await once(server, 'listening');
+  } catch (cause) {
+    throw listenError(cause, formatListenAddress(listen), elsewhere) ?? cause;
+  } finally {
+    server.close();
+  }
+}
 
 /**
  * Explains why an address cannot be listened at, with what to do; returns `undefined` for any other error.

@@ -90,15 +90,16 @@ export const restoringFolder = 'restoring';
 
 /**
  * Rejects with `bad_data_directory` if a restore into the directory has not finished, or if it holds other files and no data of a broker.
- * A broker takes its directory for itself alone (0700), which would shut others out of a home or temporary folder.
+ * A broker takes its directory for itself alone (0700), which would shut others out of a home or temporary folder. Resolves with `isNew` if no
+ * broker has run there.
  */
-export async function checkDataDirectory(directory: string): Promise<void> {
+export async function checkDataDirectory(directory: string): Promise<{ isNew: boolean }> {
   let names: string[];
   try {
     names = await readdir(directory);
   } catch (cause) {
     // The store makes a directory that is missing, and explains one that cannot be read.
-    if (errnoOf(cause) !== 'ENOTDIR') return;
+    if (errnoOf(cause) !== 'ENOTDIR') return { isNew: true };
     throw badDataDirectory(`${directory} is no directory`, cause);
   }
   if (names.includes(restoringFolder)) {
@@ -109,7 +110,8 @@ export async function checkDataDirectory(directory: string): Promise<void> {
       `if no restore runs, remove ${directory} and restore the backup again`,
     );
   }
-  if (names.length === 0 || names.some((name) => knownFiles.includes(name))) return;
+  if (names.length === 0 || names.some((name) => knownFiles.includes(name)))
+    return { isNew: !names.includes('lock.db') };
   throw badDataDirectory(`${directory} holds other files and no data of a broker`);
 }
 

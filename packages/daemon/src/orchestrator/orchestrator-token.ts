@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { type BrokerClient, connectBroker, requestAddress } from '@signalbox/client';
 import { issueToken } from '@signalbox/client/operator';
 import { SignalboxError } from '@signalbox/protocol';
@@ -37,6 +39,7 @@ export async function ensureOrchestratorToken(options: OrchestratorTokenOptions)
   if (existing !== undefined && (await isAccepted(existing, options))) return existing;
   await using operator = await connectOperator({ dataDir, url, insecure, ca });
   const { token } = await issueToken(operator, { agent, role });
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   await writeWhole(file, `${token}\n`);
   return token;
 }

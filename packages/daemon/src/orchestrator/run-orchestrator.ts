@@ -273,8 +273,6 @@ async function startParts(
   const { config, inForce, url, insecure = false, ca, log, signal, label } = options;
   const dataDir = label === undefined ? options.dataDir : labelDirectory(options.dataDir, label);
   if (options.token !== undefined) await checkToken(options, options.token);
-  // Beside a broker on another machine it is new.
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const { tracing, fault = noFault } = options;
   const { id, lane, concurrency, limits, callTimeoutMs, maxProcesses } = config.orchestrator;
   checkPolicy(config);
@@ -284,6 +282,8 @@ async function startParts(
       ...{ dataDir: options.dataDir, url, insecure, ca, agent: id, file: orchestratorFiles(dataDir).token },
       role: label === undefined ? 'orchestrator' : hostRole,
     }));
+  // Beside a broker on another machine it is new.
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
   // Counted apart, so that a server that logs much hides nothing else about it.
   const messages = withoutRepetitions(withLevels(log, eventLevels), new Set(['server_message']));
   const events = withoutRepetitions(messages, repeatedEvents);

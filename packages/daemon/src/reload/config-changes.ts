@@ -33,6 +33,16 @@ export function policyChanges(before: Config, after: Config): string[] {
   });
 }
 
+/** Lists the keys that changed and can be put in force at once. */
+export function changedKeys(before: Config, after: Config): string[] {
+  const roles = Object.values(roleChanges(before, after)).flat();
+  return [
+    ...changedNames(before.mcpServers, after.mcpServers).map((server) => `mcpServers.${server}`),
+    ...roles.map((role) => `roles.${role}`),
+    ...policyChanges(before, after),
+  ];
+}
+
 /** Lists the keys that have changed since the start of the process and take effect after a restart only. */
 export function restartNeeds(started: Config, now: Config): string[] {
   return [

@@ -9,6 +9,7 @@ import type { Log } from '../log.ts';
 import type { RulesInForce } from '../policy/rules-in-force.ts';
 import { coalesceRuns } from './coalesce-runs.ts';
 import {
+  changedKeys,
   changeLines,
   hangupNeeds,
   type NameChanges,
@@ -120,6 +121,7 @@ export class ConfigReload implements AsyncDisposable {
     const next = await this.#load(isAsked);
     if (!isAsked && this.#tellObstacle()) {
       this.#isPending = true;
+      if (!('error' in next)) this.#tellWaiting(next, changedKeys(before, next));
       return;
     }
     if ('error' in next) return await this.#refuse(next.error);
@@ -129,8 +131,7 @@ export class ConfigReload implements AsyncDisposable {
       rules.apply(next);
       this.#current = next;
       if (isAsked) this.#takenOver = next;
-      const waiting = this.#targets.isSupervised ? hangupNeeds(this.#takenOver, next) : [];
-      orchestrator.acceptConfig([...restartNeeds(this.#started, next), ...waiting]);
+      this.#tellWaiting(next);
       if (isAsked) await this.#targets.reloadCapabilities();
       this.#logApplied(before, next, servers, isAsked);
       const { roles, unlisted } = before;
@@ -170,6 +171,12 @@ export class ConfigReload implements AsyncDisposable {
     }
     this.#loggedObstacle = obstacle;
     return obstacle !== undefined;
+  }
+
+  /** Shows operators which changes a restart would put in force. Of these, `keys` wait because others could have made them. */
+  #tellWaiting(next: Config, keys: readonly string[] = []): void {
+    const ofBroker = this.#targets.isSupervised ? hangupNeeds(this.#takenOver, next) : [];
+    this.#targets.orchestrator.acceptConfig([...keys, ...restartNeeds(this.#started, next), ...ofBroker]);
   }
 
   async #refuse(error: unknown): Promise<void> {

@@ -3,6 +3,7 @@ import {
   maxTokenLength,
   parseTokenFile,
   tokenFileFault,
+  tokenFileProblem,
   tokenFileText,
   tokenText,
   withoutTokens,
@@ -55,6 +56,13 @@ test.each([
   ['eyJhbGciOiJSUzI1NiJ9.eyJzdWIi\n', 'is cut: its token is no whole JSON Web Token'],
 ])('The token file %j %s.', (text, fault) => {
   expect(tokenFileFault(text, () => true)).toBe(fault);
+});
+
+test('A file that holds something else is left alone by the advice, and a broken token file is written again.', () => {
+  const hintFor = (text: string) =>
+    tokenFileProblem('./a', { text: tokenFileFault(text, () => true)! }, '--agent rosa').hint;
+  expect(hintFor('broker:\n  data: ./state\nroles: {}\n')).toMatch(/issue --agent rosa --out NAME\.token$/);
+  expect(hintFor(whole.slice(0, 20))).toMatch(/issue --agent rosa --out \.\/a --force$/);
 });
 
 const base64url = (data: object | string): string =>

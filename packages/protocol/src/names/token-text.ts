@@ -123,6 +123,13 @@ function tokenFault(text: string): string | undefined {
     : `has ${-missing} characters too many behind ~`;
 }
 
+/** The faults of a text that is not the file of one token: it may be of use for something else, and `token issue --force` does not replace it. */
+const otherText = {
+  several: 'holds several tokens',
+  binary: 'is no text',
+  none: 'does not hold one token',
+} as const;
+
 /**
  * Says what is wrong with the text of a token file, and repeats none of it; `undefined` for a whole one. The file that we write ends with the
  * end of a line, so that an address without one is cut, unless `exists` finds its socket.
@@ -130,13 +137,12 @@ function tokenFault(text: string): string | undefined {
 export function tokenFileFault(text: string, exists: (path: string) => boolean): string | undefined {
   const lines = text.trim().split(/\s*\n\s*/);
   if (lines[0] === '') return 'is empty';
-  if (/[^\P{Cc}\s]|\ufffd/u.test(text)) return 'is no text';
-  if (lines.filter((line) => line.startsWith('sbx_') || isJwt(line)).length > 1)
-    return 'holds several tokens';
+  if (/[^\P{Cc}\s]|\ufffd/u.test(text)) return otherText.binary;
+  if (lines.filter((line) => line.startsWith('sbx_') || isJwt(line)).length > 1) return otherText.several;
   const file = parseTokenFile(text);
   if (!file && lines.length === 2 && !/\s/.test(lines[0]!))
     return 'is cut or wrong in its second line, which is no address of a broker';
-  if (!file) return 'does not hold one token';
+  if (!file) return otherText.none;
   if (file.token.startsWith('eyJ') && !isJwt(file.token))
     return 'is cut: its token is no whole JSON Web Token';
   const fault = tokenFault(file.token);
@@ -161,12 +167,17 @@ export function tokenFileProblem(
   fault: { text: string } | { failure: unknown },
   whose = '--agent NAME --role ROLE',
 ): { message: string; hint: string } {
-  const issue = `signalbox token issue ${whose} --out ${file}`;
-  if ('text' in fault)
+  const command = `signalbox token issue ${whose} --out`;
+  const issue = `${command} ${file}`;
+  if ('text' in fault) {
+    const isOther = Object.values<string>(otherText).includes(fault.text);
     return {
       message: `the token file ${file} ${fault.text}`,
-      hint: `an operator writes it again with: ${issue} --force`,
+      hint: isOther
+        ? `name a file with one token; an operator makes one with: ${command} NAME.token`
+        : `an operator writes it again with: ${issue} --force`,
     };
+  }
   if (withoutTokens(file) !== file)
     return {
       message: 'a token was given in place of the file that holds it',

@@ -1,7 +1,5 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import type { ListenAddress } from '@signalbox/daemon/config';
-import { formatListenAddress, listenError } from '@signalbox/daemon/config/internal';
+import { formatListenAddress, tryListening } from '@signalbox/daemon/config/internal';
 import { failureFinding } from '../failure-finding.ts';
 import { type Finding, ok } from '../finding.ts';
 
@@ -16,17 +14,10 @@ export async function portFinding(
   const elsewhere = `choose another address with ${setting} in the configuration`;
   const address = formatListenAddress(listen);
   if (listen.port === 0) return ok(`${address}: the system chooses a free port at the start`);
-  const server = createServer((socket) => socket.destroy());
   try {
-    server.listen(listen.port, listen.host);
-    await once(server, 'listening');
+    await tryListening(listen, setting === 'broker.listen' ? undefined : elsewhere);
     return ok(`${address} is free`);
   } catch (error) {
-    return failureFinding(
-      listenError(error, address, setting === 'broker.listen' ? undefined : elsewhere) ?? error,
-      elsewhere,
-    );
-  } finally {
-    server.close();
+    return failureFinding(error, elsewhere);
   }
 }

@@ -2,8 +2,8 @@ import { SignalboxError } from '@signalbox/protocol';
 import { nearestName } from '@signalbox/protocol/internal';
 import type { Config } from '../config.ts';
 
-/** The roles of a configuration, and the file that lists them. */
-export type ListedRoles = Pick<Config, 'roles' | 'unlisted' | 'file'>;
+/** The roles of a configuration by name, and the file that lists them. */
+export type ListedRoles = Pick<Config, 'unlisted' | 'file'> & { roles: Readonly<Record<string, unknown>> };
 
 /** Roles with a meaning of their own, which no configuration lists. */
 const ownRoles = ['operator', 'observer', 'orchestrator', 'host'];
