@@ -105,12 +105,17 @@ it('takes the times of an orchestrator within a minute before its own, and none 
   const token = await broker.token('orchestrator', 'orchestrator');
   await using orchestrator = await connectBroker({ url: broker.url, token, agent: 'orchestrator' });
   const ended = { code: 'call_ended', agent: 'rosa', role: 'worker', name: 'mcp_a__b', detail: '' } as const;
-  const times = [now - 59_999, now, now + 1, now - 60_000, 0, undefined];
+  const times = [now, now - 59_999, now + 1, now - 60_000, 0, undefined];
   for (const [i, sentAt] of times.entries()) {
     await orchestrator.audit(`b${i}`, [{ ...ended, ago_ms: 250 }], sentAt);
   }
-  const believed = [now - 59_999, now, now, now, now, now];
-  expect((await entriesOf(alice, 'call')).map(({ at }) => at)).toEqual(believed.map((at) => at - 250));
+  const believed = [now, now - 59_999, now, now, now, now].map((at) => at - 250);
+  const recorded: number[] = [];
+  for await (const { entry } of auditRows(alice, { since: 0, kinds: ['call'] }))
+    recorded.push(JSON.parse(entry).at);
+  expect(recorded).toEqual(believed);
+  // A page is ordered by time, the log by the row before.
+  expect((await entriesOf(alice, 'call')).map(({ at }) => at)).toEqual(believed.sort((a, b) => a - b));
   const old = orchestrator.audit('b9', [{ ...ended, ago_ms: 86_400_001 }]);
   await expect(old).rejects.toMatchObject({ code: 'bad_frame', message: expect.stringContaining('ago_ms') });
 });

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { type AddressInfo, connect as connectSocket, createServer } from 'node:net';
 import { join } from 'node:path';
@@ -175,6 +175,10 @@ test('up without a configuration, on the port of a broker with a data directory 
   expect(refused.stderr).toContain(
     `set --data and --listen, as in ~/.local/state/signalbox-own and 127.0.0.1:${Number(port) + 1}`,
   );
+  // Others could write into such a directory.
+  await chmod(join(other, 'state'), 0o777);
+  const unnamed = await signalbox(['up', '--listen', host], { cwd: own, env });
+  expect(unnamed).toMatchObject({ code: 1, stderr: expect.not.stringContaining('runs already') });
 });
 
 test('up with --data on the port of the broker that its configuration started names that broker.', async () => {

@@ -1,8 +1,12 @@
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { createMcpHandler, Server } from '@modelcontextprotocol/server';
+import { brokerFiles } from '@signalbox/broker';
 import { connectBroker } from '@signalbox/client';
 import { readCalls } from '@signalbox/client/operator';
 import { RoleToolAllowlist, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
+import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { startEndpoint } from '../support/mcp-host/http-endpoint.ts';
 import { startJournaledStack } from '../support/orchestrator/journaled-stack.ts';
@@ -146,4 +150,91 @@ test('what was used of a budget outlives the orchestrator: calls that ran, wrong
   expect(await uses()).toMatchObject([{ agent: 'rosa', used: 5, calls: 5 }]);
   expect(await callError(rosa, count)).toMatchObject({ code: 'quota_exceeded' });
   expect(logged.filter(({ event }) => event === 'budgets_not_read')).toEqual([]);
+});
+
+test('an orchestrator that starts reads again what was used if the connection is lost meanwhile', async () => {
+  const budgets = { perWorker: perMinute(1) };
+  await using stack = await startJournaledStack({ budgets });
+  const rosa = await stack.client('rosa');
+  expect(await callError(rosa, count)).toBeUndefined();
+  await stack.orchestrator.stop();
+  await using relay = await startRelay(stack.broker.port);
+  const token = await stack.broker.tokenOf('orchestrator', 'orchestrator');
+  await using client = await connectBroker({ url: relay.url, token, agent: 'orchestrator' });
+  const { host, journal } = stack;
+  const list = journal.list.bind(journal);
+  Object.assign(journal, {
+    // The calls of the audit log are read next.
+    list: async (options: Parameters<typeof list>[0]) => {
+      const listed = await list(options);
+      await expect.poll(() => client.state.name).toBe('ready');
+      relay.cut();
+      return listed;
+    },
+  });
+  const logged: Record<string, unknown>[] = [];
+  const policy = wholePolicy({ budgets });
+  await using _next = await startOrchestrator({
+    ...{ client, host, journal, policy, log: (event: Record<string, unknown>) => logged.push(event) },
+  });
+  expect(await callError(rosa, count)).toMatchObject({ code: 'quota_exceeded' });
+  expect(logged.filter(({ event }) => event === 'budgets_not_read')).toEqual([]);
+});
+
+/** Starts a port in front of a broker's, all of whose connections can be cut. */
+async function startRelay(port: number) {
+  const open = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect(port, '127.0.0.1');
+    near.pipe(far).pipe(near);
+    for (const socket of [near, far]) {
+      open.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        near.destroy();
+        far.destroy();
+      });
+    }
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const cut = () => {
+    for (const socket of open) socket.destroy();
+    open.clear();
+  };
+  return {
+    url: `ws://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    cut,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      cut();
+      await once(server, 'close');
+    },
+  };
+}
+
+test('a part of the audit log that cannot be read hides nothing of the others from budgets', async () => {
+  const budgets = { perWorker: perMinute(5) };
+  await using stack = await startToolStack({ budgets });
+  const operator = await stack.client('operator', 'operator');
+  const rosa = await stack.client('rosa');
+  expect(await callError(rosa, count)).toBeUndefined();
+  expect(await callError(rosa, 'mcp_counter__cuont')).toMatchObject({ code: 'tool_not_found' });
+  await stack.orchestrator.stop();
+  // A read writes the events that wait.
+  await operator.admin('audit', { since: 0 });
+  const { url, dataDir, tokenOf } = stack.broker;
+  const file = new Database(brokerFiles(dataDir).audit);
+  file.prepare('UPDATE audit_refusal SET entry = ?').run('{"reported_by":"orchestrator"}');
+  file.close();
+  const token = await tokenOf('orchestrator', 'orchestrator');
+  await using client = await connectBroker({ url, token, agent: 'orchestrator' });
+  const logged: Record<string, unknown>[] = [];
+  const log = (event: Record<string, unknown>) => logged.push(event);
+  await using _next = await startOrchestrator({
+    ...{ client, host: stack.host, policy: wholePolicy({ budgets }), log },
+  });
+  expect(await readCalls(operator, 'orchestrator', { running: true })).toMatchObject({
+    budgets: [{ agent: 'rosa', used: 1 }],
+  });
+  expect(logged.filter(({ event }) => event === 'budgets_not_read')).toHaveLength(1);
 });

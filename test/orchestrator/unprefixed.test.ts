@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { listCalls } from '@signalbox/client/operator';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { explanationSchema } from '@signalbox/protocol';
 import { counterServer, tempDir } from '@signalbox/testing';
@@ -30,6 +31,8 @@ test('Tools of a server without a prefix are listed, allowed, explained and call
     askData(operator, { op: 'explain', role: 'reader', tool }, explanationSchema);
   expect(await explain('echo')).toMatchObject({ allowed: true, exists: true, server: 'bare' });
   expect(await explain('count')).toMatchObject({ allowed: false, exists: true, server: 'bare' });
+  const named = await listCalls(operator, 'orchestrator', { tool: 'bare:echo' });
+  expect(named.filter(({ server }) => server === 'bare')).toMatchObject([{ tool: 'echo', outcome: 'ok' }]);
 
   // Two servers cannot have one name each; the second is told, once it is known what it has.
   await ask(operator, { op: 'start', server: 'rival' });

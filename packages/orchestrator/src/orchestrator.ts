@@ -415,13 +415,8 @@ async function serveRequests(
   }
   // No call starts before the holds are known, and what an earlier process has used of the budgets.
   await Promise.race([holds.known, client.closed.then(refuseClosed)]);
-  if (budgets.longestMs > 0) {
-    try {
-      budgets.countEarlier(await readEarlierCalls({ client, journal, now }, budgets.longestMs));
-    } catch (thrown) {
-      log({ event: 'budgets_not_read', reason: messageOf(thrown) });
-    }
-  }
+  if (budgets.longestMs > 0)
+    budgets.countEarlier(await readEarlierCalls({ client, journal, now, log }, budgets.longestMs));
   const samples = ends.use(
     await SampleKeeper.open({
       file: options.samplesFile,

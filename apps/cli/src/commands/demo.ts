@@ -7,7 +7,7 @@ import type { DemoFlags } from '../demo/run-demo.ts';
 export function demoCommand(): Command {
   const command = new Command('demo')
     .description(
-      'Run everything for real on free ports, prove six points, and leave nothing behind (about 10 s).',
+      'Run everything for real on free ports, prove six points, and leave nothing behind (less than a minute).',
     )
     .addOption(
       new Option('--break <point>', 'sabotage one point; the demo must then fail').choices(demoPoints),

@@ -12,7 +12,8 @@ export function configText(files: readonly UsableFile[], project?: string): stri
 
 const head = `# The configuration of Signalbox: which MCP servers are hosted, and which role may use which of their tools.
 #   signalbox config check    says what is wrong with it, and what it means
-#   signalbox up              starts the broker and the servers; changes of this file are put in force while they run
+#   signalbox up              starts the broker and the servers; changes of this file and of those that it names are put in
+#                             force while they run, or at SIGHUP if one of the servers could make them
 `;
 
 function importLines(files: readonly UsableFile[]): string {

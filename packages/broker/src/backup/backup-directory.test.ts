@@ -11,7 +11,7 @@ test('A broker that may not write to a directory, or does not see it, says where
     expect(problem).toContain('--writable');
   }
   const unseen = directoryProblem('/home/rosa/today', 'made', failed('ENOENT'));
-  expect(unseen).toContain('/home/rosa does not exist for the broker');
+  expect(unseen).toContain('/home/rosa does not exist for the broker. Make that one first, with mkdir -p.');
   expect(unseen).toContain('/var/lib/signalbox-backups');
   expect(directoryProblem('/backups/today', 'written', failed('ENOSPC'))).toBe(
     "/backups/today can't be written: ENOSPC: some words",

@@ -43,7 +43,7 @@ export async function takeBackupDirectory(
 
 /** The directories that a broker may write to which `service install` or `deploy/compose.yaml` runs. */
 const serviceDirectories =
-  'Name another directory: a service of systemd or a container may write to /var/lib/signalbox-backups, and signalbox service install --writable DIR allows a further one';
+  'a service of systemd or a container may write to /var/lib/signalbox-backups, and signalbox service install --writable DIR allows a further one';
 
 /** Makes the directory. Returns false if it exists and is empty. */
 async function makeDirectory(path: string): Promise<boolean> {
@@ -75,9 +75,9 @@ export function directoryProblem(path: string, what: 'made' | 'written' | 'read'
   const errno = errnoOf(thrown) ?? '';
   const problem = `${path} can't be ${what}`;
   if (errno === 'ENOENT')
-    return `${problem}, because ${dirname(path)} does not exist for the broker. ${serviceDirectories}`;
+    return `${problem}, because ${dirname(path)} does not exist for the broker. Make that one first, with mkdir -p. If it exists, name another: ${serviceDirectories}`;
   if (['EACCES', 'EPERM', 'EROFS'].includes(errno))
-    return `${problem}: the broker may not do that there (${errno}). ${serviceDirectories}`;
+    return `${problem}: the broker may not do that there (${errno}). Name another directory: ${serviceDirectories}`;
   return `${problem}: ${messageOf(thrown)}`;
 }
 

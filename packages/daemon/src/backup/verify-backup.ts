@@ -54,8 +54,10 @@ async function readManifest(directory: string): Promise<{ manifest: BackupManife
   try {
     text = await readFile(join(directory, backupFiles.manifest), 'utf8');
   } catch (thrown) {
-    const names = await readdir(directory).catch((): string[] => []);
-    if (names.includes(backupFiles.unfinished))
+    const names = await readdir(directory).catch(() => undefined);
+    if (names === undefined && errnoOf(thrown) === 'ENOENT')
+      return { problem: `is missing, because there is no directory ${directory}` };
+    if (names?.includes(backupFiles.unfinished))
       return { problem: `is missing: the backup in ${directory} was never finished` };
     const what = errnoOf(thrown) === 'ENOENT' ? 'is missing' : `can't be read (${messageOf(thrown)})`;
     return { problem: `${what}, so ${directory} is no backup` };

@@ -187,7 +187,8 @@ export function runningDirectories(): string[] {
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => namesIn(`/proc/${pid}/fd`).map((fd) => linkOf(`/proc/${pid}/fd/${fd}`)));
   const locks = openFiles.filter((file) => file.endsWith('/lock.db'));
-  return [...new Set(locks.map((file) => dirname(file)))];
+  // Root sees the files of all users, who could name any process as the one to end.
+  return [...new Set(locks.map((file) => dirname(file)))].filter(isPrivate);
 }
 
 function namesIn(directory: string): string[] {

@@ -1,6 +1,6 @@
-import type { BrokerClient } from '@signalbox/client';
+import type { BrokerClient, Log } from '@signalbox/client';
 import { readAuditPage } from '@signalbox/client/operator/internal';
-import { type AuditEntry, mcpContentMethods } from '@signalbox/protocol';
+import { type AuditEntry, mcpContentMethods, messageOf } from '@signalbox/protocol';
 import type { Journal } from '@signalbox/store/journal';
 import { keptResultRead } from '../audit/call-events.ts';
 import type { EarlierCalls } from './budget-ledger.ts';
@@ -16,30 +16,35 @@ export interface EarlierCallsDeps {
   journal: Pick<Journal, 'list'> | undefined;
   /** Epoch milliseconds. */
   now: () => number;
+  log: Log;
 }
 
 /**
  * Reads the calls of the last `windowMs` milliseconds that count against budgets: those that this orchestrator reported to the audit log,
- * and, from the journal, those that it began and did not report. Rejects with a `SignalboxError`.
+ * and, from the journal, those that it began and did not report. What can't be read is logged, and the rest counts.
  */
 export async function readEarlierCalls(
-  { client, journal, now }: EarlierCallsDeps,
+  { client, journal, now, log }: EarlierCallsDeps,
   windowMs: number,
 ): Promise<EarlierCalls[]> {
   const at = now();
   const since = Math.max(0, Math.floor(at - windowMs));
   const unreported = new Map<string, EarlierCalls>();
-  for (const { agent, requestId, role, tool, startedAt } of (await journal?.list({ limit: maxJournaled })) ??
-    []) {
-    if (startedAt !== undefined && !isQuestion(tool))
-      unreported.set(`${agent} ${requestId}`, { agent, role, agoMs: at - startedAt, calls: 1 });
-  }
   const reported: EarlierCalls[] = [];
-  // Each kind has its own pages, so that many refusals hide no calls that ran.
-  for (const kind of ['call', 'refusal'] as const) {
+  const readJournal = async (): Promise<void> => {
+    for (const call of (await journal?.list({ limit: maxJournaled })) ?? []) {
+      const { agent, requestId, role, tool, startedAt } = call;
+      if (startedAt !== undefined && !isQuestion(tool))
+        unreported.set(`${agent} ${requestId}`, { agent, role, agoMs: at - startedAt, calls: 1 });
+    }
+  };
+  const readAudit = async (kind: 'call' | 'refusal'): Promise<void> => {
     let before: number | undefined = Number.MAX_SAFE_INTEGER;
     for (let page = 0; before !== undefined && page < maxPages; page++) {
-      const found = await readAuditPage(client, { since, kinds: [kind] }, before);
+      const place: number = before;
+      const readPage = () => readAuditPage(client, { since, kinds: [kind] }, place);
+      // If the connection is lost meanwhile, the second read waits for the next one.
+      const found = await readPage().catch(readPage);
       for (const entry of found.entries) {
         const calls = countedCalls(entry, at);
         if (calls) reported.push(calls);
@@ -48,6 +53,10 @@ export async function readEarlierCalls(
       }
       before = found.first;
     }
+  };
+  // Each kind has its own pages, so that many refusals hide no calls that ran.
+  for (const read of [readJournal, () => readAudit('call'), () => readAudit('refusal')]) {
+    await read().catch((thrown) => log({ event: 'budgets_not_read', reason: messageOf(thrown) }));
   }
   return [...unreported.values(), ...reported];
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nearestName, nearestNames, suggestion } from './nearest-name.ts';
+import { nearestName, nearestNames, nearestTool, suggestion } from './nearest-name.ts';
 
 const agents = ['orchestrator', 'rosa', 'rose', 'walt', 'ci-1', 'x'];
 
@@ -42,4 +42,13 @@ test('At most three names are suggested, and the first of very many are compared
 
 test('A suggestion is written as a question.', () => {
   expect(suggestion('dney', ['allow', 'deny'])).toBe(" (did you mean 'deny'?)");
+});
+
+test.each([
+  ['mcp_everything__echo', 'echo'],
+  ['everything:echo', 'echo'],
+  ['mcp_old__read_file', 'mcp_files__read_file'],
+  ['mcp_files__delete_tree', undefined],
+])('For %s the nearest tool is %s.', (name, nearest) => {
+  expect(nearestTool(name, ['echo', 'mcp_files__read_file'])).toBe(nearest);
 });

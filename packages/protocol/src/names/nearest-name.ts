@@ -7,7 +7,8 @@ const maxCandidates = 2000;
 
 /**
  * Returns up to three known names that `name` was probably meant to be, the most similar first: those that differ by their style, as
- * `file_path` and `filePath` do, by `y` and `ies`, or by one edit for each three letters. An edit inserts, deletes or replaces a letter, or swaps two neighbours.
+ * `file_path` and `filePath` do, by a plural in `ies`, or by one edit for each three letters. An edit inserts, deletes or replaces a
+ * letter, or swaps two neighbours.
  */
 export function nearestNames(name: string, known: Iterable<string>): string[] {
   const meant = withoutStyle(name);
@@ -37,7 +38,10 @@ export function nearestName(name: string, known: Iterable<string>): string | und
   return nearestNames(name, known)[0];
 }
 
-/** Returns the tool that `name` was probably meant to be, written in full, as `server:tool` or as its server does. */
+/**
+ * Returns the tool that `name` was probably meant to be, written in full, as `server:tool` or as its server does; else one of another
+ * server, or without a server in its name, which its server calls the same.
+ */
 export function nearestTool(name: string, tools: Iterable<string>): string | undefined {
   const spellings = new Map<string, string>();
   for (const tool of tools) {
@@ -45,8 +49,8 @@ export function nearestTool(name: string, tools: Iterable<string>): string | und
     for (const text of [tool, label, label.slice(label.indexOf(':') + 1)])
       if (!spellings.has(text)) spellings.set(text, tool);
   }
-  const nearest = nearestName(name, spellings.keys());
-  return nearest === undefined ? undefined : spellings.get(nearest);
+  const own = toolLabel({ tool: name }).replace(/^[^:]*:/, '');
+  return spellings.get(nearestName(name, spellings.keys()) ?? own);
 }
 
 /** Says to the caller of an unknown or forbidden tool which of those that it may call was probably meant. */

@@ -22,7 +22,10 @@ export interface AuditQuery {
   kinds?: readonly AuditEntryKind[];
 }
 
-/** Reads the newest entries of the audit log, in the order in which they were recorded. `more` says whether there are older ones. */
+/**
+ * Reads the entries of the audit log that were recorded last, ordered by their times: several kinds, and the reports of orchestrators, are
+ * recorded some time after they happened. `more` says whether there are older ones.
+ */
 export async function readAudit(
   client: BrokerClient,
   { limit, ...query }: AuditQuery & { limit: number },
@@ -35,7 +38,9 @@ export async function readAudit(
     if (page.first === undefined) break;
     before = page.first;
   }
-  return { entries: newest.slice(0, limit).reverse(), more: newest.length > limit };
+  const entries = newest.slice(0, limit).reverse();
+  // Entries of one millisecond keep the order in which they were recorded.
+  return { entries: entries.sort((a, b) => a.at - b.at), more: newest.length > limit };
 }
 
 /** Reads the newest entries that precede a row, newest first. `first` is the row before which the next page begins; absent on the last one. */

@@ -125,9 +125,11 @@ export async function queryCalls(
   return calls.sort((a, b) => a.received_at - b.received_at);
 }
 
-/** Tells whether a text is a part of the name of a tool, as people read it or as on the wire. */
+/** Tells whether a text is a part of the name of a tool: as on the wire, as people read it, or as `server:tool`. */
 export function isPartOfTool(call: Pick<CallRecord, 'tool' | 'server'>, wanted: string): boolean {
-  return [call.tool, toolLabel(call)].some((name) => includes(name, wanted));
+  return [call.tool, toolLabel(call), `${call.server ?? ''}:${call.tool}`].some((name) =>
+    includes(name, wanted),
+  );
 }
 
 function isMeant(call: CallRecord, { agent, tool, outcome }: CallQuery): boolean {
