@@ -42,6 +42,7 @@ export class CallWindow {
 
   /** Counts a call, or several. The returned function undoes that; calling it again does nothing. */
   count({ windowMs }: Budget, now: number, calls = 1): () => void {
+    this.#windowMs = windowMs;
     let entry = this.#entries.at(-1);
     if (entry === undefined || now - entry.firstAt >= windowMs / entriesPerWindow) {
       entry = { firstAt: now, lastAt: now, calls: 0 };
