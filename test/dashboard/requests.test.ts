@@ -118,7 +118,7 @@ test('A question is shown and answered once under its key; a wrong field is name
     [{ ...answer, text: '  ' }, 400, "'text'"],
     [{ ...answer, text: 'x'.repeat(100_001) }, 400, "'text'"],
     [{ ...answer, asked: 'bob' }, 403, "field 'asked'"],
-    [{ ...answer, to: 'bob' }, 403, 'correlation_id'],
+    [{ ...answer, to: 'bob' }, 403, "no request 'q' of 'bob'"],
   ];
   for (const [params, status, text] of wrong)
     expect(await mine.post('messages/answer', params), text).toMatchObject({
