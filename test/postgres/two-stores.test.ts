@@ -113,7 +113,7 @@ describe.skipIf(serverUrl === undefined)('Two stores on one schema', () => {
         await one.commit({ ...none, settlements: [{ inbox: 'bob', seq: asked.seq, outcome: 'acked' }] });
       const reply = (name: string) => ({
         ...message(`re:${name}${round}`),
-        inbox: `ann#${name}`,
+        inbox: 'ann',
         sender: 'bob',
         senderAddress: 'bob',
         correlationId: request.id,
