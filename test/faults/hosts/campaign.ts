@@ -156,9 +156,8 @@ export async function runHostCampaign(options: {
     await delay(event.delayMs);
     const clients = mailboxes.flatMap(({ sender, reader }) => [sender, reader]);
     note({ event: event.kind, which: event.which });
-    await strike(site, event);
+    const healedAt = await strike(site, event);
     note({ healed: event.kind });
-    const healedAt = performance.now();
     recovery = new Recovery(clients, healedAt);
     recovery.struck(healedAt);
     const [times] = await Promise.all([
@@ -242,8 +241,18 @@ function processesOf({ brokers, hubs, gpus, lab }: HostSite): RestartingProcess<
   return [...brokers, ...hubs, ...gpus, lab];
 }
 
-/** Carries out an event, and resolves when its cause is removed. */
-async function strike(site: HostSite, { kind, which, lengthMs }: HostEvent): Promise<void> {
+/**
+ * Carries out an event, and resolves with the time at which its cause was removed, in monotonic milliseconds. Processes that it ends have
+ * ended: until then they may still answer, and what they refuse would count against the next event.
+ */
+async function strike(site: HostSite, { kind, which, lengthMs }: HostEvent): Promise<number> {
+  const end = async (signal: NodeJS.Signals, ...processes: RestartingProcess<unknown>[]): Promise<number> => {
+    const at = performance.now();
+    const ends = processes.map(({ exited }) => exited);
+    for (const process of processes) process.signal(signal);
+    await Promise.all(ends);
+    return at;
+  };
   const of = (all: readonly RestartingProcess<unknown>[]) => all[which % all.length]!;
   const stop = async (process: RestartingProcess<unknown>): Promise<void> => {
     process.signal('SIGSTOP');
@@ -259,37 +268,42 @@ async function strike(site: HostSite, { kind, which, lengthMs }: HostEvent): Pro
   };
   switch (kind) {
     case 'kill broker':
-      return of(site.brokers).signal('SIGKILL');
+      return await end('SIGKILL', of(site.brokers));
     case 'end broker':
-      return of(site.brokers).signal('SIGTERM');
+      return await end('SIGTERM', of(site.brokers));
     case 'stop broker':
-      return await stop(of(site.brokers));
+      await stop(of(site.brokers));
+      break;
     case 'kill all brokers':
-      for (const broker of site.brokers) broker.signal('SIGKILL');
-      return;
+      return await end('SIGKILL', ...site.brokers);
     case 'kill hub':
-      return of(site.hubs).signal('SIGKILL');
+      return await end('SIGKILL', of(site.hubs));
     case 'kill gpu':
-      return of(site.gpus).signal('SIGKILL');
+      return await end('SIGKILL', of(site.gpus));
     case 'end gpu':
-      return of(site.gpus).signal('SIGTERM');
+      return await end('SIGTERM', of(site.gpus));
     case 'stop gpu':
-      return await stop(of(site.gpus));
+      await stop(of(site.gpus));
+      break;
     case 'kill lab':
-      return site.lab.signal('SIGKILL');
+      return await end('SIGKILL', site.lab);
     case 'end lab':
-      return site.lab.signal('SIGTERM');
+      return await end('SIGTERM', site.lab);
     case 'cut lab off':
-      return await cut(0);
+      await cut(0);
+      break;
     case 'cut gpu off':
-      return await cut(1);
+      await cut(1);
+      break;
     case 'kill database':
     case 'restart database':
       await site.postgres.stop(kind === 'kill database' ? 'immediate' : 'fast');
-      return await site.postgres.start();
+      await site.postgres.start();
+      break;
     case 'cut database off':
       site.proxy.cutOff(which % 2 === 0 ? 'openly' : 'silently');
       await delay(lengthMs);
-      return site.proxy.heal();
+      site.proxy.heal();
   }
+  return performance.now();
 }
