@@ -223,7 +223,7 @@ test('A bookmark asks for a token, and shows its view; only people and those who
   await page.goto(`${here.origin}/ui/#/dead`);
   const field = page.getByLabel('Or paste the token of a person');
   for (const [token, refusal] of [
-    [walt.token, /sign_in_link/],
+    [walt.token, /needs a token of an operator/],
     [`${alice.token.slice(0, -4)}AAAA`, /not known|revoked/],
     ['nonsense', /token/],
   ] as const) {
