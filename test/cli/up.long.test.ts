@@ -116,7 +116,7 @@ test('A child that died is not started again with a configuration that a hosted 
   const evil = { command: 'touch', args: [join(workspace.directory, 'evil')] };
   const rewritten = JSON.stringify({ ...config, mcpServers: { evil } });
   await writeFile(join(workspace.directory, 'signalbox.yaml'), rewritten);
-  // Who mends an entry and reloads its server reads that the mended one is not in force.
+  // A person who mends an entry and reloads its server is told that the mended one is not in force.
   const waits =
     /have waited for a restart .* \(mcpServers\.evil, mcpServers\.server\): signalbox down, and then up/;
   await vi.waitFor(async () => expect((await workspace.run(['status'])).stdout).toMatch(waits), patient);

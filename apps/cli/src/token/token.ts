@@ -132,7 +132,7 @@ async function othersWarnings(
   replaced: string,
 ): Promise<string[]> {
   const tokens = await listTokens(client).catch((error) => {
-    // Who holds a minting token sees none.
+    // A minting token lists no tokens.
     if (error instanceof SignalboxError && error.code === 'forbidden') return [];
     throw error;
   });

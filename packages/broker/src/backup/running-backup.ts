@@ -28,7 +28,7 @@ export interface BackupFacts {
 
 /**
  * The databases of the data directory in the order in which they are copied. Tasks of callers from outside come after the messages that ask
- * for them: a restore has messages sent that the broker lacks. A directory without such callers has no file of them.
+ * for them: a restore has messages sent that the broker lacks. A directory that no caller from outside has used has no file of tasks.
  */
 const databases = ['messages', 'tokens', 'audit', 'outsideTasks'] as const;
 const waitMs = 1000;

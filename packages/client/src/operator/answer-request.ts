@@ -6,9 +6,8 @@ import { readHistory } from './history/history.ts';
 export type Answer = Omit<Outgoing, 'kind'> & { correlationId: string };
 
 /**
- * Sends the final reply to a request. Rejects with `already_answered` if the request has its end, and tells operators who answered it, or
- * that it was withdrawn or is over;
- * nothing is stored then.
+ * Sends the final reply to a request. If the request has its end, nothing is stored, and it rejects with `already_answered`, which tells
+ * operators who answered, or that the request was withdrawn or is over.
  */
 export async function answerRequest(client: BrokerClient, answer: Answer): Promise<Receipt> {
   try {

@@ -50,7 +50,7 @@ interface DatedReport {
 }
 
 interface Waiting extends DatedReport {
-  /** When it came, in monotonic milliseconds. */
+  /** The time at which it came, in monotonic milliseconds. */
   at: number;
   /** Called when the broker has recorded it, or refused it for good. */
   onTaken?: () => void;

@@ -21,7 +21,7 @@ export interface EarlierCallsDeps {
 
 /**
  * Reads the calls of the last `windowMs` milliseconds that count against budgets: those that this orchestrator reported to the audit log,
- * and, from the journal, those that it began and did not report. What can't be read is logged, and the rest counts.
+ * and, from the journal, those that it began and did not report. It logs a part that it cannot read, and counts the others.
  */
 export async function readEarlierCalls(
   { client, journal, now, log }: EarlierCallsDeps,

@@ -47,7 +47,7 @@ export async function markedProcesses(since: string): Promise<MarkedProcess[]> {
 type StartedProcess = ProcessStat & { start: string };
 
 /**
- * Returns what runs and did not start before another process. Descendants of such a process are such processes, too. A `stat` is read at
+ * Returns what runs and did not start before another process. All descendants of such a process are returned, too. A `stat` is read at
  * once, which costs a tenth of a promise; an `environ` may have to wait for its process, so that is read beside the event loop.
  */
 async function statsSince(since: string): Promise<Map<number, StartedProcess>> {
