@@ -318,7 +318,7 @@ test('A message to a group waits for one member, or goes to all of them; a missp
   expect(jsonOf(all)).toMatchObject({ duplicate: false, members: 2 });
   const misspelt = await send('role:editer', 'read this');
   expect([misspelt.code, misspelt.stderr]).toEqual([
-    1,
+    2,
     expect.stringContaining("did you mean 'role:editor'?"),
   ]);
   const odd = await send('editor-1', 'stop', '--all');
@@ -381,7 +381,7 @@ test('A tool that the role may not use is refused with 77; arguments that are no
   expect(refused.code).toBe(77);
   expect(jsonOf(refused)).toMatchObject({ error: { code: 'permission_denied', may_have_run: false } });
   const unknown = await workspace.run(['tools', 'call', 'mcp_files__read_nothing', '--json'], researcher.env);
-  expect(unknown.code).toBe(1);
+  expect(unknown.code).toBe(2);
   expect(jsonOf(unknown)).toMatchObject({ error: { code: 'tool_not_found' } });
   const bad = await workspace.run(['tools', 'call', 'mcp_everything__echo', '[1]'], researcher.env);
   expect(bad).toMatchObject({ code: 2, stderr: expect.stringContaining('must be a JSON object') });
